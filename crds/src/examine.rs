@@ -182,6 +182,7 @@ fn read_spec(decoder: &mut Decoder, spec: &Field<'_>) -> Option<Cluster> {
         addons: of_network.flatten().into_iter().chain(addons).collect(),
         settings,
         concealed: Concealed::default(),
+        underway: None,
         positions: Positions::default().with_hosts(names),
     })
 }

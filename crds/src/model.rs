@@ -18,6 +18,7 @@ mod node_dns;
 mod settings;
 mod ssh;
 mod time;
+mod underway;
 
 use semver::Version;
 
@@ -44,6 +45,7 @@ pub use settings::{
 };
 pub use ssh::{Bastion, HostKeyChecking, Ssh, Via};
 pub use time::TimeSync;
+pub use underway::Underway;
 
 /// One Kubernetes cluster as its owner wants it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -68,6 +70,8 @@ pub struct Cluster {
     pub settings: Settings,
     /// What was encrypted in the user's files, as far as its text is a secret.
     pub concealed: Concealed,
+    /// What has other versions while an upgrade is under way.
+    pub underway: Option<Underway>,
     /// Where in the file each value stands; see [`Cluster::position_of`].
     pub positions: Positions,
 }

@@ -142,6 +142,19 @@ fn a_reset_is_of_the_hosts_that_its_operation_names() {
 }
 
 #[test]
+fn a_renewal_is_of_all_hosts_or_of_those_that_its_operation_names() {
+    for action in ["renew-certs.yml", "certs-renew"] {
+        let of = |arguments: &str| operation("o", action, &format!("extraArgs: {arguments}"));
+        assert_eq!(asked(CLUSTER, &[operation("o", action, "")], Verb::Renew, false).unwrap().hosts, [""; 0]);
+        assert_eq!(asked(CLUSTER, &[of("--limit=kube_node:!w1")], Verb::Renew, false).unwrap().hosts, ["w2"]);
+        let problem = only(asked(CLUSTER, &[of("--tags=etcd")], Verb::Renew, false));
+        assert_eq!(problem.message, "the operation `o` cannot be done by `kokctl certs renew`");
+        let problem = only(asked(CLUSTER, &[of("-v")], Verb::Apply, false));
+        assert!(problem.hint.unwrap().contains("`kokctl certs renew -f …`"));
+    }
+}
+
+#[test]
 fn of_several_operations_it_is_said_which_counts() {
     let reset = operation("r", "reset.yml", "");
     let apply = operation("a", "cluster.yml", "extraArgs: -e kube_proxy_mode=iptables -l w1");

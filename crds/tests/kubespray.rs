@@ -107,15 +107,15 @@ fn each_refusal_says_why_and_what_to_do() {
     }
 }
 
-/// The commonest wish of these files after the network.
+/// The commonest wish of these files after the network is what every run does.
 #[test]
-fn a_wish_for_renewal_stops_nothing() {
+fn a_wish_for_renewal_is_fulfilled() {
     let wishing: Vec<Tested> = files().into_iter().filter(|tested| tested.vars.contains("\"auto_renew_certificates\":true")).collect();
     assert!(wishing.len() > 20, "{}", wishing.len());
     for tested in wishing {
         let input = read(&tested, Some("kube_network_plugin=flannel"));
         assert!(!input.problems.iter().any(|problem| problem.to_string().contains("auto_renew")), "{}", tested.name);
-        let notes: Vec<_> = input.notices.iter().filter(|notice| notice.message.contains("auto_renew_certificates")).collect();
-        assert_eq!(notes.len(), 1, "{}", tested.name);
+        let said = |notice: &kok_crds::Notice| notice.message.contains("auto_renew_certificates");
+        assert!(!input.notices.iter().any(said), "{}", tested.name);
     }
 }

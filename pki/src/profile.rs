@@ -74,6 +74,12 @@ impl Leaf {
         Self::EtcdHealthcheckClient,
     ];
 
+    /// Whether API servers of this minor version come to kubelets as a user that has a role binding of its own.
+    #[must_use]
+    pub fn has_bare_kubelet_client(kubernetes_minor: u64) -> bool {
+        kubernetes_minor >= FIRST_MINOR_WITH_BARE_KUBELET_CLIENT
+    }
+
     /// What the certificate says on this control plane.
     #[must_use]
     pub fn profile(self, host: &ControlPlane) -> Profile {
@@ -144,6 +150,8 @@ pub struct Profile {
     pub common_name: String,
     /// Organizations (O) of the subject; to Kubernetes, the groups of the user.
     pub organizations: Vec<String>,
+    /// Organizations that do as well in a certificate that is there: it was made by an earlier version.
+    pub former_organizations: Option<Vec<String>>,
     /// Extended key usage: may identify a server.
     pub server_auth: bool,
     /// Extended key usage: may identify a client.
@@ -158,6 +166,7 @@ impl Profile {
             authority,
             common_name: common_name.to_owned(),
             organizations: Vec::new(),
+            former_organizations: None,
             server_auth: false,
             client_auth: false,
             sans: Vec::new(),
@@ -197,8 +206,12 @@ fn client(authority: AuthorityKind, common_name: &str) -> Profile {
 
 fn kubelet_client(kubernetes_minor: u64) -> Profile {
     let mut profile = client(AuthorityKind::Kubernetes, "kube-apiserver-kubelet-client");
-    if kubernetes_minor < FIRST_MINOR_WITH_BARE_KUBELET_CLIENT {
-        profile.organizations.push("kubeadm:cluster-admins".into());
+    let group = vec!["kubeadm:cluster-admins".to_owned()];
+    if !Leaf::has_bare_kubelet_client(kubernetes_minor) {
+        profile.organizations = group;
+    } else {
+        // Its rights as a member of the group go on: an upgrade makes none anew, and so none of an API server that is older still.
+        profile.former_organizations = Some(group);
     }
     profile
 }

@@ -1,5 +1,6 @@
 //! `kokctl certs`
 
+mod renew;
 mod status;
 mod text;
 
@@ -7,7 +8,7 @@ use clap::{Args, Subcommand};
 
 use crate::failure::Failure;
 
-/// See when certificates end, and whether what runs has them
+/// See when certificates end and whether what runs has them, and make them anew
 #[derive(Debug, Args)]
 pub(super) struct Arguments {
     #[command(subcommand)]
@@ -16,11 +17,13 @@ pub(super) struct Arguments {
 
 #[derive(Debug, Subcommand)]
 enum Verb {
+    Renew(renew::Arguments),
     Status(status::Arguments),
 }
 
 pub(super) async fn run(arguments: &Arguments) -> Result<(), Vec<Failure>> {
     match &arguments.verb {
+        Verb::Renew(arguments) => renew::run(arguments).await,
         Verb::Status(arguments) => status::run(arguments).await,
     }
 }

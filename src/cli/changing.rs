@@ -32,6 +32,13 @@ pub(super) struct ChangingArguments {
     json: bool,
 }
 
+impl ChangingArguments {
+    /// Says something before the run begins, where events leave room for it.
+    pub(super) fn say(&self, text: &str) {
+        if self.json { status_line(text) } else { line(text) }
+    }
+}
+
 /// Often enough for whoever says that something takes long.
 const TICK: Duration = Duration::from_secs(1);
 

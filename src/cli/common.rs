@@ -5,10 +5,12 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use kok_crds::model::Cluster;
+use semver::Version;
 
-use super::fetching::{FetchArguments, bundle_of, cached_bundle_of, text};
+use super::fetching::{FetchArguments, bundle_of, bundle_of_way, cached_bundle_of, text};
 use crate::artifacts::signature::{Signers, signer_of};
 use crate::artifacts::{BUNDLE_VARIABLE, BundleFolder};
+use crate::engine::{self, Context};
 use crate::failure::{Failure, Kind};
 use crate::remote::Transport;
 use crate::ui::{line, status_line};
@@ -48,6 +50,15 @@ impl BundleArgument {
     /// Takes the mirrors of the command line over into the cluster, for hosts that fetch for themselves.
     pub(super) fn tell_hosts(&self, cluster: &mut Cluster) {
         self.fetch.tell_hosts(cluster);
+    }
+
+    /// The bundle that is named, or what the way of the cluster to a version needs, fetched as far as it is not there.
+    pub(super) async fn open_or_fetch_way(&self, cluster: &Cluster, to: &Version, looker: &Context) -> Result<BundleFolder, Vec<Failure>> {
+        if self.path().is_some() || self.bundle_signers.is_some() {
+            return self.open_or_fetch(cluster, &looker.transport).await;
+        }
+        let running = engine::running(looker, cluster).await?;
+        bundle_of_way(cluster, (&running, to), &self.fetch, &looker.transport).await
     }
 
     /// The bundle that is named, or what the cluster needs, fetched as far as it is not there.

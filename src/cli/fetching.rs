@@ -1,5 +1,6 @@
 //! How upstream is reached, for verbs that fetch: mirrors, CAs, the catalog, the credentials of docker and podman.
 
+use std::collections::BTreeSet;
 use std::env;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -8,6 +9,8 @@ use clap::Args;
 use kok_crds::model::Cluster;
 use kok_tasks::catalog::{Catalog, Item, Needs, Request};
 use kok_tasks::mirrors::{Mirror, Mirrors};
+use kok_tasks::upgrade::Running;
+use semver::Version;
 
 use super::process;
 use crate::artifacts::BundleFolder;
@@ -150,20 +153,46 @@ pub(super) fn cache() -> Result<PathBuf, Failure> {
     })
 }
 
-fn request_of(cluster: &Cluster, architectures: std::collections::BTreeSet<String>) -> Request {
+fn request_of(cluster: &Cluster, architectures: BTreeSet<String>) -> Request {
     Request { kubernetes: vec![cluster.kubernetes_version.clone()], architectures, needs: Some(Needs::of_cluster(cluster)) }
 }
 
 /// Fetches into the user's cache what a cluster needs and is not there yet. The hosts are asked for their architectures.
 pub(super) async fn bundle_of(cluster: &Cluster, arguments: &FetchArguments, transport: &Transport) -> Result<BundleFolder, Vec<Failure>> {
+    bundle_of_releases(cluster, vec![cluster.kubernetes_version.clone()], arguments, transport).await
+}
+
+/// The same of what the way of a cluster to a version needs: what runs, the newest patch of each minor version between, and the version itself.
+pub(super) async fn bundle_of_way(
+    cluster: &Cluster,
+    (running, to): (&Running, &Version),
+    arguments: &FetchArguments,
+    transport: &Transport,
+) -> Result<BundleFolder, Vec<Failure>> {
+    let catalog = arguments.catalog().map_err(|failure| vec![failure])?;
+    let run = running.planes.values().chain(running.kubelets.values()).chain(&running.shared);
+    let mut releases: BTreeSet<Version> = run.chain([to]).cloned().collect();
+    let oldest = running.planes.values().min().map_or(to.minor, |oldest| oldest.minor);
+    let newest = |minor: u64| catalog.minor(&Version::new(to.major, minor, 0)).ok()?.releases.first()?.parse::<Version>().ok();
+    releases.extend((oldest.saturating_add(1)..to.minor).filter_map(newest));
+    bundle_of_releases(cluster, releases.into_iter().collect(), arguments, transport).await
+}
+
+async fn bundle_of_releases(
+    cluster: &Cluster,
+    kubernetes: Vec<Version>,
+    arguments: &FetchArguments,
+    transport: &Transport,
+) -> Result<BundleFolder, Vec<Failure>> {
     let one = |failure: Failure| vec![failure];
     let (folder, catalog) = (cache().map_err(one)?, arguments.catalog().map_err(one)?);
+    let of = |architectures| Request { kubernetes: kubernetes.clone(), ..request_of(cluster, architectures) };
     // What the catalog lacks is said before anybody is bothered.
-    items(&catalog, &request_of(cluster, ["amd64".to_owned()].into())).map_err(one)?;
+    items(&catalog, &of(["amd64".to_owned()].into())).map_err(one)?;
     let context = process::context_by(process::controller().unwrap_or_else(|_| Controller::nobody()), transport.clone());
     let architectures = engine::architectures(&context, cluster).await?;
-    let items = items(&catalog, &request_of(cluster, architectures)).map_err(one)?;
-    let releases = vec![cluster.kubernetes_version.to_string()];
+    let items = items(&catalog, &of(architectures)).map_err(one)?;
+    let releases: Vec<String> = kubernetes.iter().map(ToString::to_string).collect();
     let connection = arguments.connection(Some(cluster)).map_err(one)?;
     let (licences, folder_of) = (catalog.licences(), &folder);
     let request = FetchRequest { items: items.clone(), releases: releases.clone(), folder: folder_of, connection: &connection, licences };

@@ -39,6 +39,7 @@ mod support;
 #[cfg(test)]
 mod test_files;
 mod tips;
+mod upgrade;
 mod validate;
 mod vars;
 mod version;
@@ -94,6 +95,7 @@ enum Verb {
     Remove(remove::Arguments),
     Replace(replace::Arguments),
     Reset(reset::Arguments),
+    Upgrade(upgrade::Arguments),
     Runs(runs::Arguments),
     #[cfg(feature = "operator")]
     Operator(operator::Arguments),
@@ -142,6 +144,7 @@ pub fn main() -> ExitCode {
                 Verb::Remove(arguments) => remove::run(&arguments).await,
                 Verb::Replace(arguments) => replace::run(&arguments).await,
                 Verb::Reset(arguments) => reset::run(&arguments).await,
+                Verb::Upgrade(arguments) => upgrade::run(&arguments).await,
                 #[cfg(feature = "operator")]
                 Verb::Operator(arguments) => operator::run(&arguments).await,
                 Verb::Runs(arguments) => runs::run(&arguments),

@@ -9,8 +9,8 @@ type Table = &'static [(&'static [&'static str], &'static str)];
 /// Words in the place of a verb, and the tip for each; a playbook's `.yml` is no part of it.
 const VERBS: Table = &[
     (
-        &["upgrade", "upgrade-cluster", "upgrade_cluster", "update"],
-        "this version does not upgrade a running cluster yet; `kokctl plan FILE` says what a changed file would do",
+        &["upgrade-cluster", "upgrade_cluster", "update"],
+        "`kokctl upgrade FILE` brings a cluster to the version of its file; `kokctl apply FILE` whatever else is changed",
     ),
     (
         &["scale", "join", "add", "add-node", "add-nodes", "facts-and-scale"],
@@ -23,7 +23,7 @@ const VERBS: Table = &[
     ),
     (
         &["renew", "certs-renew", "rotate", "certificates"],
-        "`kokctl certs status FILE` shows when certificates end, and `kokctl apply FILE` makes anew what has ended",
+        "`kokctl certs renew FILE` makes anew what ends soon, and `kokctl certs status FILE` shows when that is",
     ),
     (&["revert", "rollback", "undo"], "put the former file back; `kokctl plan FILE` shows what that would change"),
     (&["delete", "destroy", "down", "uninstall", "teardown", "purge"], "`kokctl reset FILE` takes the cluster down"),
@@ -91,7 +91,10 @@ const OPTIONS: Table = &[
     ),
     (&["-T", "--timeout", "--wait"], "leave it out: apply waits until all is ready, and has limits of its own"),
     (&["--node", "--nodes", "--host", "--hosts", "--target"], "`--limit HOST` chooses hosts"),
-    (&["--upgrade", "--kubernetes-version", "--version"], "`kokctl version` shows this program's; that of Kubernetes stands in the file"),
+    (
+        &["--upgrade", "--kubernetes-version", "--version"],
+        "`kokctl version` shows this program's; that of Kubernetes stands in the file, and `kokctl upgrade` brings it",
+    ),
 ];
 
 /// The error, with what the user may have meant if it is known.
@@ -154,8 +157,7 @@ mod tests {
     #[test]
     fn habits_of_other_programs_are_answered() {
         for (line, expected) in [
-            ("kokctl upgrade -f c.yaml", "does not upgrade"),
-            ("kokctl upgrade-cluster.yml", "does not upgrade"),
+            ("kokctl upgrade-cluster.yml", "kokctl upgrade FILE"),
             ("kokctl scale.yml -i hosts.yaml", "kokctl apply FILE"),
             ("kokctl playbooks/remove_node.yml", "kokctl remove -f FILE HOST"),
             ("kokctl cluster.yml", "kokctl apply FILE"),

@@ -41,6 +41,13 @@ pub struct ApplyRequest<'a> {
     pub noted: Option<(usize, usize)>,
 }
 
+impl<'a> ApplyRequest<'a> {
+    /// The whole of a cluster that is a stage on the way of an order.
+    pub(super) fn of_stage(cluster: &'a Cluster, whole: &'a Selection, (bundle, given): (&Arc<BundleFolder>, &'a Given)) -> Self {
+        Self { cluster, selection: whole, part: None, bundle: Arc::clone(bundle), given, most_failed: None, noted: None }
+    }
+}
+
 /// What was applied.
 pub struct Applied {
     /// The plan; of the last stage, where hosts left before.
@@ -139,7 +146,7 @@ pub(super) fn verify(run: &Run<'_>, bundle: &BundleFolder, plan: &Plan) -> Resul
     Ok(())
 }
 
-async fn make_secrets(run: &Run<'_>, planned: &Planned, token: &Token) -> Result<Secrets, Error> {
+pub(super) async fn make_secrets(run: &Run<'_>, planned: &Planned, token: &Token) -> Result<Secrets, Error> {
     let (control_plane, etcd, encryption) = (&planned.keeper, &planned.etcd_keeper, &planned.encryption_keeper);
     let keepers = Keepers { control_plane: control_plane.as_deref(), etcd: etcd.as_deref(), encryption: encryption.as_deref() };
     let home = run.context.home();

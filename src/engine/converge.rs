@@ -2,6 +2,7 @@
 
 mod answers;
 mod away;
+mod climb;
 mod recovery;
 mod swap;
 mod take_out;
@@ -15,6 +16,7 @@ use kok_tasks::holder::Standing;
 use kok_tasks::observe::Looks;
 use kok_tasks::plan::{self, Aside, Inputs, Making, Plan, Reboots, Refusal, Seen, Selection};
 use kok_tasks::preconditions;
+use kok_tasks::renewal::{Due, Renewal, to_be_issued};
 use kok_tasks::resources::Act;
 use kok_tasks::snapshot::{self, Snapshot};
 
@@ -26,6 +28,7 @@ use crate::failure::{Failure, Kind};
 use crate::run::{Links, LookAt, connect_each, may_write, probe_all};
 pub(super) use answers::{all_take_part, mute};
 use away::{not_tolerated, passed_over};
+pub(super) use climb::{Base, base};
 pub(super) use recovery::{Means, Next, recover};
 pub use recovery::{Survey, survey};
 pub(super) use swap::swap;
@@ -154,6 +157,26 @@ pub(super) async fn start_anew(
     observed.ask(is_asked).await?;
     let plan = observed.repeat(|seen| plan::reboot(cluster, reboots, seen)).await?;
     Ok(observed.planned(plan, Vec::new(), Clock::seconds()))
+}
+
+/// Makes the plan that makes certificates anew, and says which of them somebody else has to issue. The hosts that are meant have to answer; of the others
+/// those are asked that may have what signs, as far as they answer.
+pub(super) async fn renew_certificates(
+    cluster: &Cluster,
+    renewal: &Renewal<'_>,
+    tolerance: Tolerance,
+    context: &Context,
+) -> Result<(Planned, Vec<Due>), Vec<Failure>> {
+    let now_seconds = Clock::seconds();
+    let mut observed = Observed::to_reset(cluster, false, tolerance, context);
+    observed.looks = cluster.hosts.iter().map(|host| (host.name.clone(), plan::renew_looks(cluster, host))).collect();
+    let is_meant = |host: &str| cluster.host(host).is_some_and(|host| renewal.concerns(cluster, host));
+    observed.ask(is_meant).await?;
+    let may_sign = |host: &str| cluster.host(host).is_some_and(|host| host.roles.control_plane || host.roles.etcd);
+    observed.ask_who_answers(|host| !is_meant(host) && may_sign(host)).await?;
+    let plan = observed.repeat(|seen| plan::renew(cluster, renewal, now_seconds, seen)).await?;
+    let due = to_be_issued(cluster, renewal, &observed.seen, now_seconds);
+    Ok((observed.planned(plan, Vec::new(), now_seconds), due))
 }
 
 /// What is known of the hosts, and how to know more.

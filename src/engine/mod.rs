@@ -19,11 +19,13 @@ mod plain;
 mod plan;
 mod reboot;
 mod recover;
+mod renew;
 mod replace;
 mod reset;
 mod status;
 mod store;
 mod support;
+mod upgrade;
 
 pub use apply::{Applied, ApplyRequest, apply};
 pub use architectures::architectures;
@@ -38,6 +40,7 @@ pub use kubeconfig::{Administrator, Server, kubeconfig};
 pub use plan::{PlanRequest, plan};
 pub use reboot::reboot;
 pub use recover::{RecoverRequest, RecoverWish, Recovered, recover};
+pub use renew::{RenewRequest, Renewed, renew};
 pub use replace::{First, Replaced, Replacement, replace};
 pub use reset::{Follows, Removal, ResetDone, ResetRequest, Silent, SnapshotWish, reset};
 pub use status::{
@@ -46,6 +49,7 @@ pub use status::{
 };
 pub use store::{FolderStore, Lock, Store};
 pub use support::support;
+pub use upgrade::{Pause, UpgradeRequest, Upgraded, Way, blocking, running, upgrade, upgrade_way};
 
 #[cfg(test)]
 mod tests;

@@ -9,13 +9,16 @@ use kok_crds::{Asked, Intent, listed};
 use kok_tasks::drain::DrainSettings;
 use kok_tasks::list::TASKS;
 use kok_tasks::plan::{Aside, Choice, How, Reboots, Selection};
+use kok_tasks::renewal::{Due, Renewal};
+use kok_tasks::upgrade::Wish;
+use std::collections::BTreeSet;
 use std::time::Duration;
 
 use super::inputs::Task;
 use crate::artifacts::BundleFolder;
 use crate::engine::{
-    self, ApplyRequest, CheckStatus, Context, Error, FolderStore, Follows, Given, Lock, Options, Removal, Replacement, ResetRequest,
-    Silent, SnapshotWish, StatusRequest, Store as _,
+    self, ApplyRequest, CheckStatus, Context, Error, FolderStore, Follows, Given, Lock, Options, Removal, RenewRequest, Replacement,
+    ResetRequest, Silent, SnapshotWish, StatusRequest, Store as _, UpgradeRequest,
 };
 use crate::failure::{Failure, Kind};
 
@@ -52,9 +55,11 @@ pub(super) async fn carry_out(task: &Task, means: &Means<'_>) -> Result<(), Erro
         Verb::Uncordon => aside(task, &asked, How::Uncordon, means).await,
         Verb::Reboot => reboot(task, &asked, means).await,
         Verb::Remove => remove(task, &asked, means).await,
+        Verb::Renew => renew(task, &asked, means).await,
         Verb::Replace => replace(task, &asked, means).await,
         Verb::Reset => reset(task, &asked, means).await,
         Verb::Recover => Err(refused(task.verb).into_iter().collect::<Vec<_>>().into()),
+        Verb::Upgrade => upgrade(task, &asked, means).await,
     }
 }
 
@@ -134,6 +139,23 @@ async fn reboot(task: &Task, asked: &Asked, means: &Means<'_>) -> Result<(), Err
     engine::reboot(means.context, lock, &task.cluster, (&reboots, &part), means.options).await.map(drop)
 }
 
+async fn renew(task: &Task, asked: &Asked, means: &Means<'_>) -> Result<(), Error> {
+    let (hosts, parts) = (asked.hosts.as_slice(), BTreeSet::new());
+    let renewal = Renewal { hosts, parts: &parts, all: false };
+    let part = (!hosts.is_empty()).then(|| format!("--limit {}", hosts.join(",")));
+    let request = RenewRequest { cluster: &task.cluster, renewal: &renewal, part, given: means.given };
+    let lock = means.lock(&task.cluster)?;
+    let renewed = engine::renew(means.context, lock, &request, means.options).await?;
+    to_be_issued(&renewed.due).map_or(Ok(()), |failure| Err(Error::Refused(vec![failure])))
+}
+
+/// Certificates of authorities whose keys somebody else keeps.
+fn to_be_issued(due: &[Due]) -> Option<Failure> {
+    let named = due.iter().map(|due| format!("{}/{}", due.host, due.path)).collect::<Vec<_>>().join(", ");
+    let failure = Failure::new(Kind::Host, "certificates end soon that somebody else has to issue").because(named);
+    (!due.is_empty()).then(|| failure.hint("put others into the folder `certificates.issued`, and apply"))
+}
+
 fn silent(asked: &Asked) -> Silent {
     if asked.may_be_dead { Silent::Dead } else { Silent::Refused }
 }
@@ -185,6 +207,15 @@ fn with_both(cluster: &Cluster, hosts: &[String], new: &str) -> Result<Cluster, 
     let (old, leaving): (Vec<_>, Vec<_>) = cluster.leaving.iter().cloned().partition(|host| host.name == *old);
     let removed = cluster.removed.iter().filter(|name| !hosts.contains(name)).cloned().collect();
     Ok(Cluster { hosts: cluster.hosts.iter().cloned().chain(old).collect(), leaving, removed, ..cluster.clone() })
+}
+
+async fn upgrade(task: &Task, asked: &Asked, means: &Means<'_>) -> Result<(), Error> {
+    let cluster = &task.cluster;
+    let wish = Wish { limit: asked.hosts.clone(), undrained: cluster.settings.drains.off, ..Wish::default() };
+    let (bundle, to, given) = (means.bundle()?, &cluster.kubernetes_version, means.given);
+    let request = UpgradeRequest { cluster, to, wish: &wish, pause: None, ignored: &[], bundle, given };
+    let lock = means.lock(cluster)?;
+    engine::upgrade(means.context, (means.store, lock), &request, means.options).await.map(drop)
 }
 
 async fn reset(task: &Task, asked: &Asked, means: &Means<'_>) -> Result<(), Error> {

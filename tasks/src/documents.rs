@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use ipnet::IpNet;
 use kok_crds::model::{Cluster, Host};
+use semver::Version;
 use serde::Serialize;
 
 use crate::components::ComponentsDocument;
@@ -66,7 +67,7 @@ impl<'a> ControlPlaneDocument<'a> {
             taints: taints(host),
             ignore_preflight_errors: &settings.kubeadm_ignore_preflight_errors,
             cluster_name: &cluster.name,
-            kubernetes_version: format!("v{}", cluster.kubernetes_version),
+            kubernetes_version: format!("v{}", cluster.plane_version(host)),
             endpoint: endpoint_text(cluster),
             pod_cidr: joined(&network.pod_cidrs()),
             service_cidr: joined(&network.service_cidrs()),
@@ -111,6 +112,11 @@ impl ControlPlaneDocument<'_> {
             self.components.read_kubeconfigs(controller_manager, scheduler);
         }
         self
+    }
+
+    /// The same of another version of Kubernetes.
+    pub(crate) fn of_version(self, version: &Version) -> Self {
+        Self { kubernetes_version: format!("v{version}"), ..self }
     }
 
     /// The same for the only control plane, whose address is the endpoint.
@@ -199,7 +205,7 @@ pub(crate) fn join_beside(cluster: &Cluster, host: &Host, token: &str, balanced:
 /// # Errors
 /// [`TemplateError`] for a defect of the template.
 pub(crate) fn kubelet_configuration(cluster: &Cluster, host: &Host) -> Result<String, TemplateError> {
-    render("kubeadm/kubelet.yaml.j2", &ControlPlaneDocument::new(cluster, host)?)
+    render("kubeadm/kubelet.yaml.j2", &ControlPlaneDocument::new(cluster, host)?.of_version(cluster.kubelet_version(host)))
 }
 
 /// The API servers' EncryptionConfiguration: a secret.
@@ -246,7 +252,7 @@ pub fn bootstrap_token_configuration(cluster: &Cluster, control_plane: &Host, to
         name: &control_plane.name,
         address: control_plane.address.to_string(),
         port: cluster.api_server_port(),
-        kubernetes_version: format!("v{}", cluster.kubernetes_version),
+        kubernetes_version: format!("v{}", cluster.plane_version(control_plane)),
         endpoint: endpoint_text(cluster),
     };
     render("kubeadm/bootstrap-token.yaml.j2", &context)

@@ -86,7 +86,7 @@ pub fn policy(cluster: &Cluster) -> Policy {
 pub fn control_plane(cluster: &Cluster, host: &Host) -> ControlPlane {
     ControlPlane {
         cluster_name: cluster.name.clone(),
-        kubernetes_minor: cluster.kubernetes_version.minor,
+        kubernetes_minor: cluster.plane_version(host).minor,
         node_name: host.name.clone(),
         advertise_address: host.address,
         bind_port: cluster.api_server_port(),

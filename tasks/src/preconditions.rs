@@ -53,6 +53,7 @@ pub(crate) use programs::{OTHER_CLOCKS, missing as missing_programs, unknown_dis
 pub use recovering::etcd_works;
 pub use recovering::{check_best, check_chosen, check_goes_on, check_recovery, check_source, recovery_of, room};
 pub(crate) use running::endpoint as uploaded_endpoint;
+pub(crate) use running::version as uploaded_version;
 pub use versions::is_mixed as has_mixed_versions;
 pub(crate) use versions::kubelets_of_another_patch;
 
@@ -183,6 +184,13 @@ const FOUNDING: &str = "founding";
 
 const MOVED: &str = "moved";
 const RECOVERY: &str = "recovery";
+
+/// What keeps clocks from agreeing.
+pub(crate) fn clocks(cluster: &Cluster, seen: &Seen) -> Vec<Refusal> {
+    let mut found = Findings::default();
+    together::clocks(cluster, seen, &mut found);
+    found.0.into_iter().filter(|finding| finding.weight == Weight::Refusal).map(|finding| finding.refusal).collect()
+}
 
 /// The checks of all hosts together.
 const CLUSTER_CHECKS: &[ClusterCheck] = &[

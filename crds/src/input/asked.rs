@@ -81,6 +81,8 @@ impl Input {
             (Verb::Apply, [only], _) => self.of_operation(only, intent, tasks),
             (verb, several, _) if verb.is_of_named_hosts() => self.of_named_hosts(verb, several),
             (Verb::Recover, several, _) => self.of_recovery(several),
+            (Verb::Renew, several, _) => self.of_renewal(several),
+            (Verb::Upgrade, several, _) => self.of_upgrade(several),
             (Verb::Reset, resets, _) => self.of_resets(resets),
             (Verb::Apply, several, _) => several_apply(several),
             _ => Ok(Asked::default()),
@@ -136,6 +138,28 @@ impl Input {
         let snapshot = arguments.variable("etcd_snapshot");
         let snapshot = snapshot.and_then(|is| Some(Placed { text: is.text()?.to_owned(), position: is.position.clone() }));
         Ok(Asked { hosts, snapshot, agreed_at: Some(operation.position.clone()), ..Asked::default() })
+    }
+
+    /// All hosts, or those of `--limit`.
+    fn of_renewal(&self, operations: &[&Operation]) -> Result<Asked, Vec<Problem>> {
+        let operation = only(Verb::Renew, operations)?;
+        if let Some(problem) = not_by_named(operation, Verb::Renew) {
+            return Err(vec![problem]);
+        }
+        let limit = operation.main.arguments.node().or_else(|| operation.main.arguments.limit.clone());
+        let hosts = limit.as_ref().map(|limit| self.hosts(&limit.text, &limit.position)).transpose()?.unwrap_or_default();
+        Ok(Asked { limit, hosts, agreed_at: Some(operation.position.clone()), ..Asked::default() })
+    }
+
+    /// The hosts that are meant are those of `--limit`, and all without it.
+    fn of_upgrade(&self, operations: &[&Operation]) -> Result<Asked, Vec<Problem>> {
+        let operation = only(Verb::Upgrade, operations)?;
+        if let Some(problem) = not_by_named(operation, Verb::Upgrade) {
+            return Err(vec![problem]);
+        }
+        let limit = operation.main.arguments.limit.clone();
+        let hosts = limit.as_ref().map(|limit| self.hosts(&limit.text, &limit.position)).transpose()?.unwrap_or_default();
+        Ok(Asked { limit, hosts, agreed_at: Some(operation.position.clone()), ..Asked::default() })
     }
 
     /// Hosts are named by `-e node=…`, as Kubespray has it, or by `--limit`.

@@ -17,6 +17,8 @@ pub struct Certificates {
     pub validity: Duration,
     /// How long an authority is valid.
     pub authority_validity: Duration,
+    /// How long before its end a certificate is made anew, less than `validity`; a third of its time if nobody says it.
+    pub renew_before: Option<Duration>,
     /// Further names and addresses in the certificates of etcd's members, each once.
     pub etcd_names: Vec<String>,
     /// Authorities of the user's, each at most once; the others are made.
@@ -36,6 +38,7 @@ impl Default for Certificates {
             key_algorithm: KeyAlgorithm::EcdsaP256,
             validity: Duration::from_secs(8760 * HOUR),
             authority_validity: Duration::from_secs(87600 * HOUR),
+            renew_before: None,
             etcd_names: Vec::new(),
             authorities: Vec::new(),
             issued: None,

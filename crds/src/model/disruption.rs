@@ -65,6 +65,8 @@ pub struct Drains {
     pub timeout: Option<Duration>,
     /// Whether pods are deleted that a PodDisruptionBudget protects.
     pub force_budget: bool,
+    /// Whether pods stay on a node that is upgraded, against what Kubernetes asks for.
+    pub off: bool,
 }
 
 #[cfg(test)]

@@ -56,6 +56,8 @@ pub enum Verb {
     Recover,
     /// Take hosts out of the cluster.
     Remove,
+    /// Make certificates anew that end soon.
+    Renew,
     /// Take hosts out of the cluster, and let them join anew.
     Replace,
     /// Take the cluster down.
@@ -64,6 +66,8 @@ pub enum Verb {
     Status,
     /// Let pods come to nodes again.
     Uncordon,
+    /// Bring the cluster to another version of Kubernetes.
+    Upgrade,
 }
 
 impl Verb {
@@ -79,10 +83,12 @@ impl Verb {
             Self::Reboot => "reboot",
             Self::Recover => "recover",
             Self::Remove => "remove",
+            Self::Renew => "certs renew",
             Self::Replace => "replace",
             Self::Reset => "reset",
             Self::Status => "status",
             Self::Uncordon => "uncordon",
+            Self::Upgrade => "upgrade",
         }
     }
 
@@ -114,6 +120,7 @@ const fn refused(name: &'static str, instead: &'static str) -> Action {
 
 /// Every action, in the order of their names.
 pub static ACTIONS: &[Action] = &[
+    runs("certs-renew", Verb::Renew),
     runs("cluster", Verb::Apply),
     runs("cluster-info", Verb::Status),
     refused("config-docker-cgroup-driver-for-kylinSP2", NEEDLESS),
@@ -143,7 +150,7 @@ pub static ACTIONS: &[Action] = &[
     runs("remove", Verb::Remove),
     runs("remove-node", Verb::Remove),
     refused("remove-pkgs", "remove the packages yourself; kokctl says which ones are in its way"),
-    planned("renew-certs", "run `kubeadm certs renew all` on the control plane; certificates are valid for a year"),
+    runs("renew-certs", Verb::Renew),
     runs("replace", Verb::Replace),
     runs("reset", Verb::Reset),
     refused("rh8-compat", NEEDLESS),
@@ -152,7 +159,8 @@ pub static ACTIONS: &[Action] = &[
     refused("strip-kylin-version", NEEDLESS),
     runs("uncordon", Verb::Uncordon),
     covered("update-hosts", "`apply` keeps the names of all hosts in /etc/hosts"),
-    planned("upgrade-cluster", "upgrade with kubeadm, host by host"),
+    runs("upgrade", Verb::Upgrade),
+    runs("upgrade-cluster", Verb::Upgrade),
 ];
 
 /// The action of that name in any spelling.

@@ -166,7 +166,16 @@ pub(crate) const CONTAINER_RUNTIME: Part = Part {
 pub(crate) const CERTIFICATES: Part = Part {
     form: Form {
         what: "the field `certificates`",
-        fields: &["keyAlgorithm", "validity", "authorityValidity", "authorities", "issued", "superAdminKubeconfig", "escrow"],
+        fields: &[
+            "keyAlgorithm",
+            "validity",
+            "authorityValidity",
+            "renewBefore",
+            "authorities",
+            "issued",
+            "superAdminKubeconfig",
+            "escrow",
+        ],
         refused: &[
             ("encryptionAlgorithm", "write it as `keyAlgorithm`"),
             ("certificateValidityPeriod", "write it as `validity`"),
@@ -183,6 +192,12 @@ pub(crate) const CERTIFICATES: Part = Part {
         ),
         leaf("validity", "kube_cert_validity_period", Kind::Text, "How long certificates are valid that are made, as `8760h`."),
         leaf("authorityValidity", "kube_ca_cert_validity_period", Kind::Text, "How long authorities are valid that are made, as `87600h`."),
+        leaf(
+            "renewBefore",
+            "certificates_renew_before",
+            Kind::Text,
+            "How long before its end a certificate is made anew, as `1440h`; so far a third of its time.",
+        ),
         leaf(
             "authorities",
             "certificate_authorities",

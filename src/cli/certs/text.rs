@@ -8,14 +8,6 @@ use crate::failure::{Failure, Kind, printable};
 
 const HEAD: [&str; 6] = ["HOST", "CERTIFICATE", "ENDS", "LEFT", "SIGNED BY", "RUNNING PROCESS HAS IT"];
 
-/// How leaves and kubeconfigs are made anew; docs/security.md says more of it.
-const RENEWED: &str = "what has ended, `kokctl apply FILE` makes anew; before that, `kubeadm certs renew all` on a control plane and a restart of its static pods do, \
-or for an etcd of units what docs/security.md says";
-
-/// How a program comes to read its file.
-const READ: &str = "API servers and members of etcd that are pods read it within a minute, and `kokctl apply FILE` starts a controller manager or scheduler anew that has not; \
-of others: `systemctl restart etcd` or `systemctl restart kubelet` on that host, one host after the other";
-
 /// A table, with a row for each certificate.
 pub(super) fn lines(certificates: &[HeldCertificate]) -> Vec<String> {
     let rows: Vec<[String; 6]> = [HEAD.map(str::to_owned)].into_iter().chain(certificates.iter().map(row)).collect();
@@ -72,7 +64,7 @@ fn hint(which: &[&HeldCertificate]) -> String {
     let authority = which.iter().any(|it| it.authority).then_some(
         "an authority is replaced by hand, before its end: Kubernetes' documentation has it as \"Manual Rotation of CA Certificates\"",
     );
-    let leaves = which.iter().any(|it| !it.authority).then_some(RENEWED);
+    let leaves = which.iter().any(|it| !it.authority).then_some("`kokctl certs renew FILE` makes them anew");
     leaves.into_iter().chain(authority).collect::<Vec<_>>().join("; ")
 }
 
@@ -82,7 +74,8 @@ fn behind(certificates: &[HeldCertificate]) -> Option<Failure> {
     let why = |it: &&HeldCertificate| format!("{} of {}: {}", it.name, it.host, it.running.because.clone().unwrap_or_default());
     let because = which.iter().map(why).collect::<Vec<_>>().join("; ");
     let what = counted(which.len(), "certificate is not what runs", "certificates are not what runs");
-    (!which.is_empty()).then(|| Failure::new(Kind::Host, what).because(because).hint(READ))
+    (!which.is_empty())
+        .then(|| Failure::new(Kind::Host, what).because(because).hint("`kokctl certs renew FILE` starts anew what has not read its file"))
 }
 
 #[cfg(test)]

@@ -56,32 +56,20 @@ fn warning(which: &[&Certificate], what: String) -> Option<Failure> {
         None => format!("{} until {}", it.name, day_of(it)),
     };
     let failure = Failure::new(Kind::Host, what).of(host).at(format!("host {host}: /etc/kubernetes/pki"));
-    Some(failure.because(which.iter().map(said).collect::<Vec<_>>().join(", ")).hint(hint(host, which)))
+    Some(failure.because(which.iter().map(said).collect::<Vec<_>>().join(", ")).hint(hint(which)))
 }
 
-/// What is done about them. On one host some may be kubeadm's, some of an etcd that kubeadm does not know, and some no renewal's at all.
-fn hint(host: &str, which: &[&Certificate]) -> String {
+/// What is done about them. On one host some may be ours, some somebody else's, and some no renewal's at all.
+fn hint(which: &[&Certificate]) -> String {
     let authority = which.iter().any(|it| it.authority).then(|| {
         "an authority is replaced by hand, before its end: Kubernetes' documentation has it as \"Manual Rotation of CA Certificates\""
             .to_owned()
     });
-    let leaves = |renewal| which.iter().filter(move |it| !it.authority && it.renewal == renewal);
-    let with_key = |it: &&Certificate| {
-        let path = it.path.strip_suffix(".crt").unwrap_or(&it.path);
-        format!("{path}.crt and {path}.key")
-    };
-    let of_units: Vec<String> = leaves(Renewal::Apply).map(with_key).collect();
-    let of_units = (!of_units.is_empty()).then(|| {
-        let files = of_units.join(", ");
-        format!("on {host}: remove {files}, and nothing else, and let `kokctl apply` make them anew, one host after the other")
-    });
-    let of_kubeadm = leaves(Renewal::Kubeadm).next().map(|_| format!("on {host}: kubeadm certs renew all"));
+    let leaves = |renewal| which.iter().find(|it| !it.authority && it.renewal == renewal);
+    let ours = leaves(Renewal::Kokctl).map(|_| "`kokctl certs renew FILE` makes them anew, and has what runs read them".to_owned());
     let issued = leaves(Renewal::Issued)
-        .next()
         .map(|_| "have others issued, put them into the folder `certificates.issued` with their keys, and `kokctl apply`".to_owned());
-    let restart =
-        (of_units.is_some() || of_kubeadm.is_some()).then(|| "then restart the host, for what runs keeps the old ones".to_owned());
-    [authority, issued, of_units, of_kubeadm, restart].into_iter().flatten().collect::<Vec<_>>().join("; ")
+    [authority, issued, ours].into_iter().flatten().collect::<Vec<_>>().join("; ")
 }
 
 #[cfg(test)]

@@ -41,10 +41,8 @@ pub struct Certificate {
 /// Who makes another one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Renewal {
-    /// `kubeadm certs renew`.
-    Kubeadm,
-    /// `apply`: it is of an etcd that kubeadm does not know, and its `certs renew` leaves it as it is.
-    Apply,
+    /// `kokctl certs renew`, or `kokctl apply`.
+    Kokctl,
     /// Whoever keeps the key of the authority.
     Issued,
 }
@@ -53,13 +51,11 @@ pub enum Renewal {
 pub(super) fn certificates(cluster: &Cluster, seen: &Seen, now: i64) -> Vec<Certificate> {
     let has_some = |host: &&Host| host.roles.control_plane || host.roles.etcd;
     let hosts = cluster.hosts.iter().filter(has_some).filter(|host| super::is_ours(cluster, seen, &host.name));
-    let units = cluster.has_etcd_units();
     let of_host = |host: &Host| {
         let issued = issued::paths(cluster, host);
         let renewal = |path: &str| match path.strip_prefix("/etc/kubernetes/") {
             Some(path) if issued.contains(&path) => Renewal::Issued,
-            _ if units && path.contains("etcd") => Renewal::Apply,
-            _ => Renewal::Kubeadm,
+            _ => Renewal::Kokctl,
         };
         let certificate = |it: Validity| Certificate { renewal: renewal(&it.path), ..Certificate::of(&host.name, it, now) };
         validity::of(seen.observations(&host.name)).into_iter().map(certificate).collect::<Vec<_>>()
@@ -73,7 +69,7 @@ impl Certificate {
         let (end, problem) = end.map_or_else(|problem| (None, Some(problem)), |end| (Some(end), None));
         let not_after = end.map(|end| moment(end, "%Y-%m-%dT%H:%M:%SZ"));
         let days_left = end.map(|end| (end - now).div_euclid(DAY));
-        let renewal = Renewal::Kubeadm;
+        let renewal = Renewal::Kokctl;
         Self { host: host.to_owned(), name, path, authority: is_authority, not_after, days_left, problem, end, now, renewal }
     }
 

@@ -5,9 +5,12 @@ use std::collections::BTreeSet;
 use semver::Version;
 
 use super::{Catalog, CatalogError, FileSource, Form, ImageSource, Minor, Needs, PackagesItem};
+use crate::upgrade::etcd_gate;
 
 /// Whose version the release itself stands for.
 pub(super) const KUBERNETES: &str = "kubernetes";
+
+const ETCD: &str = "etcd";
 
 /// What is asked of a catalog.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -114,7 +117,42 @@ pub(super) fn items(catalog: &Catalog, request: &Request) -> Result<Vec<Item>, C
             }
         }
     }
+    for (release, minor) in etcd_between(catalog, &request.kubernetes)? {
+        for architecture in &request.architectures {
+            for source in catalog.files.iter().filter(|source| source.name == ETCD && wanted_of(request, ETCD)) {
+                files.insert(file_item(catalog, source, (&release, &minor), architecture, None)?);
+            }
+            for source in catalog.images.iter().filter(|source| source.name == ETCD && wanted_of(request, ETCD)) {
+                // No release names it.
+                add(&mut images, ImageItem { releases: BTreeSet::new(), ..image_item(source, (&release, &minor), architecture)? });
+            }
+        }
+    }
     Ok(files.into_iter().map(Item::File).chain(images.into_iter().map(Item::Image)).collect())
+}
+
+fn wanted_of(request: &Request, name: &str) -> bool {
+    request.needs.as_ref().is_none_or(|needs| needs.components.contains(name))
+}
+
+/// Of several minor versions: the patches of etcd through which a cluster has to go between two of them, each as what a release of its minor would have.
+fn etcd_between(catalog: &Catalog, releases: &[Version]) -> Result<Vec<(Version, Minor)>, CatalogError> {
+    let mut sorted: Vec<&Version> = releases.iter().collect();
+    sorted.sort();
+    let mut found = Vec::new();
+    for (before, after) in sorted.iter().zip(sorted.iter().skip(1)) {
+        let (minor, next) = (catalog.minor(before)?, catalog.minor(after)?);
+        let of = |minor: &Minor| minor.components.get(ETCD).and_then(|version| version.parse::<Version>().ok());
+        let Some((is, comes)) = of(minor).zip(of(next)) else { continue };
+        let Some(least) = etcd_gate(&comes).filter(|least| is < **least && is.minor < comes.minor) else { continue };
+        let pinned = catalog.digests.get(ETCD).into_iter().flat_map(|versions| versions.keys()).filter_map(|version| version.parse().ok());
+        let through = pinned.filter(|version: &Version| version >= least && (version.major, version.minor) == (is.major, is.minor)).max();
+        let Some(through) = through else { continue };
+        let mut minor = minor.clone();
+        minor.components.insert(ETCD.to_owned(), through.to_string());
+        found.push(((*before).clone(), minor));
+    }
+    Ok(found)
 }
 
 /// A name that the cluster needs and nobody knows is told, not left out.

@@ -56,6 +56,20 @@ fn images_of_a_release_are_told_and_shared_by_releases() {
     assert!(images.iter().filter(|image| image.name == "flannel").all(|image| image.releases.is_empty()));
 }
 
+/// Without it nobody could go from the one to the other.
+#[test]
+fn between_two_minor_versions_comes_the_etcd_through_which_a_cluster_goes() {
+    let catalog = Catalog::built_in().unwrap();
+    let etcd = |releases: &[&str]| {
+        let items = catalog.items(&request(releases)).unwrap();
+        let versions: BTreeSet<String> = files(&items).iter().filter(|file| file.name == "etcd").map(|file| file.version.clone()).collect();
+        let unnamed = images(&items).iter().filter(|image| image.name == "etcd" && image.releases.is_empty()).count();
+        (versions.into_iter().collect::<Vec<_>>(), unnamed)
+    };
+    assert_eq!(etcd(&["1.37.1", "1.36.3"]), (["3.6.14", "3.6.8", "3.7.0"].map(str::to_owned).to_vec(), 1));
+    assert_eq!(etcd(&["1.36.3", "1.36.4"]), (vec!["3.6.8".to_owned()], 0));
+}
+
 #[test]
 fn only_what_is_needed_is_taken_and_a_version_that_is_asked_for() {
     let catalog = Catalog::built_in().unwrap();

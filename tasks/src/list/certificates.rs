@@ -13,9 +13,10 @@ use crate::digest::sha256;
 use crate::identity;
 use crate::issued::is_kept_elsewhere;
 use crate::observe::{Look, Observations, PathState};
-use crate::operations::{Operation, PkiTree};
+use crate::operations::{CLIENT_CERTIFICATE, Operation, PkiTree, kubelets_own_has_ended};
 use crate::plan::{Draft, HostView, Reason, Refusal, StepId, StepName};
 use crate::preconditions;
+use crate::renewal::{Renewal, ends_soon};
 use crate::resources::{Absent, File, FileContent, Replace, Resource};
 use crate::secret_name::SecretName;
 
@@ -102,7 +103,8 @@ pub(crate) fn looks(cluster: &Cluster, host: &Host) -> Vec<Look> {
     });
     let keys = if files.is_empty() { Vec::new() } else { keys_elsewhere(cluster) };
     let paths = files.into_iter().chain(keys).map(|material| Look::Path(absolute(material)));
-    contents.into_iter().chain(paths).chain(kubeconfigs).collect()
+    let own = (host.roles.control_plane && !is_issued).then(|| Look::Certificate(CLIENT_CERTIFICATE.to_owned()));
+    contents.into_iter().chain(paths).chain(kubeconfigs).chain(own).collect()
 }
 
 /// The authority that a host has in any case, if it has any.
@@ -272,7 +274,37 @@ fn first_defect(view: &HostView<'_>, seen: &Observations, certificate: &str, pro
     let offset = Duration::seconds(view.seen.clock_offset_seconds(&view.host.name).unwrap_or_default());
     let by_host = now.saturating_add(offset);
     defects.retain(|defect| !matches!(defect, Defect::NotYetValid(from) if *from <= by_host));
-    defects.first().map(ToString::to_string)
+    let soon = || ends_soon(view.cluster(), &authority, certificate, now).filter(|_| !is_kept_elsewhere(view.cluster(), profile.authority));
+    defects.first().map(ToString::to_string).or_else(soon)
+}
+
+/// The steps that make files of a host anew which are asked for and need it, each with its file. What somebody else has to issue is none of them.
+pub(super) fn renewed<'a>(view: &HostView<'a>, renewal: &Renewal<'_>) -> Result<(Draft<'a>, Vec<(Material, StepId)>), Refusal> {
+    let (cluster, roles, seen) = (view.cluster(), view.host.roles, view.observations());
+    let (mut draft, mut made) = (Draft::new(&view.host.name, NAME), Vec::new());
+    let identity = identity::control_plane(cluster, view.host);
+    let now = OffsetDateTime::from_unix_timestamp(view.inputs.now_seconds).unwrap_or(OffsetDateTime::UNIX_EPOCH);
+    let is_ours = |kind: AuthorityKind| !is_kept_elsewhere(cluster, kind);
+    let files = of_tree(cluster, roles);
+    let comes = |leaf: &Leaf| files.contains(&Material::LeafKey(*leaf)) && is_ours(leaf.profile(&identity).authority);
+    for leaf in Leaf::ALL.into_iter().filter(comes).filter(|leaf| renewal.has(Material::LeafCertificate(*leaf))) {
+        let text = seen.contents.get(&absolute(Material::LeafCertificate(leaf))).map(|bytes| String::from_utf8_lossy(bytes));
+        let by_word = || text.and_then(|text| renewal.by_word(&text, now));
+        let Some(reason) = defect(view, seen, leaf)?.or_else(by_word) else { continue };
+        let key = file(view, &mut draft, Material::LeafKey(leaf), Some(reason.clone()));
+        let certificate = file(view, &mut draft, Material::LeafCertificate(leaf), Some(reason));
+        draft.needs(&certificate, &key, Reason::Because("it is the certificate of that key"));
+        made.extend([(Material::LeafKey(leaf), key), (Material::LeafCertificate(leaf), certificate)]);
+    }
+    let wanted = kubeconfigs(cluster, roles).filter(|material| renewal.has(*material) && is_ours(AuthorityKind::Kubernetes));
+    for material in wanted {
+        let inside = seen.kubeconfigs.get(&absolute(material)).and_then(Option::as_deref);
+        let reason = wrong_kubeconfig(view, seen, material).or_else(|| renewal.by_word(inside?, now));
+        if let Some(reason) = reason {
+            made.push((material, file(view, &mut draft, material, Some(reason))));
+        }
+    }
+    Ok((draft, made))
 }
 
 /// Why what stands in a place of the user's is replaced.
@@ -291,6 +323,9 @@ fn wrong_kubeconfig(view: &HostView<'_>, seen: &Observations, material: Material
         return (found.sha256 != Some(sha256(issued.expose()))).then(|| ANOTHER_ISSUED.to_owned());
     }
     let Material::Kubeconfig(user) = material else { return None };
+    if let (KubeconfigUser::Kubelet, Some(None), Some(end)) = (user, seen.kubeconfigs.get(&path), kubelets_own_has_ended(seen)) {
+        return Some(format!("the certificate that it names ended at {end}"));
+    }
     // A control plane's own programs ask the API server beside them; administrators take the way that leads to any.
     let leads = seen.kubeconfig_servers.get(&path).filter(|_| matches!(user, KubeconfigUser::Admin | KubeconfigUser::SuperAdmin));
     if let Some(is) = leads.filter(|is| **is != identity::endpoint_url(view.cluster())) {
@@ -342,9 +377,22 @@ pub(super) fn of_api_server(view: &HostView<'_>) -> Vec<StepId> {
     there.map(|leaf| view.id(step_name(Material::LeafCertificate(*leaf)))).collect()
 }
 
+/// Says that a step is done again where the kubelet of a control plane gets a kubeconfig in the place of a certificate of its own that has ended: it starts
+/// with that, gets another certificate by it, and goes on with this one.
+pub(super) fn kubelet_reads(view: &HostView<'_>, draft: &mut Draft<'_>, step: &StepId) {
+    if kubelets_own_has_ended(view.observations()).is_some() && !is_kept_elsewhere(view.cluster(), AuthorityKind::Kubernetes) {
+        draft.follows(step, &view.id(step_name(Material::Kubeconfig(KubeconfigUser::Kubelet))), Reason::Reads);
+    }
+}
+
 /// Whether this host has certificates already.
-fn are_there(view: &HostView<'_>) -> bool {
-    has_authority(view.host, view.observations())
+pub(super) fn are_there(view: &HostView<'_>) -> bool {
+    has_some(view, view.host)
+}
+
+/// The same of another host.
+pub(super) fn has_some(view: &HostView<'_>, host: &Host) -> bool {
+    has_authority(host, view.seen.observations(&host.name))
 }
 
 /// The steps that make the kubeconfigs of controller manager and scheduler anew, on a host that has its certificates already. What was issued

@@ -4,12 +4,12 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use kok_crds::model::Cluster;
-use kok_pki::AuthorityKind;
+use kok_pki::{AuthorityKind, Leaf};
 
 use super::kubeadm_configuration::{self, Configuration, KUBEADM};
 use super::{
     Task, api_server, certificates, container_runtime, etcd, host, images, joining_member, kubelet, kubelet_join, names, network, node_dns,
-    rolling, still_ready, uncordoned,
+    rolling, still_ready, uncordoned, vacated,
 };
 use crate::given::Given;
 use crate::identity;
@@ -57,7 +57,10 @@ pub(crate) const KUBELET: StepName<'static> = StepName::new(NAME, "kubelet");
 const FINALIZED: StepName<'static> = StepName::new(NAME, "kubelet-finalized");
 
 /// Step after which controller manager and scheduler know their kubeconfigs.
-const KUBECONFIGS: StepName<'static> = StepName::new(NAME, "kubeconfigs-read");
+pub(super) const KUBECONFIGS: StepName<'static> = StepName::new(NAME, "kubeconfigs-read");
+
+/// Why controller managers and schedulers are started anew on one control plane after the other.
+pub(super) const ONE_GOES_ON: &str = "of several controller managers and schedulers one has to go on";
 
 /// Step that puts kube-proxy and CoreDNS into the cluster.
 pub(super) const ADDONS: StepName<'static> = StepName::new(NAME, "addons");
@@ -71,7 +74,9 @@ fn plan(view: &HostView<'_>, draft: &mut Draft<'_>) -> Result<(), Refusal> {
     preflight(view, draft, &configuration, etcd.as_ref());
     let manifests = manifests(view, draft, &configuration)?;
     let kubelet = start_kubelet(view, draft, &configuration, &manifests)?;
-    let ready = draft.add(READY, Operation::ApiServerReady(ApiServerReady));
+    // What an upgrade brings has to be what answers, at the host's own address.
+    let version = view.cluster().underway.as_ref().map(|_| view.cluster().plane_version(view.host).clone());
+    let ready = draft.add(READY, Operation::ApiServerReady(ApiServerReady { version }));
     // kubeadm's own limit for a control plane (`controlPlaneComponentHealthCheck`) is 4 minutes. With several, more than half of etcd's
     // members have to be there, and another host may be slower than this one.
     draft.within(Duration::from_secs(if view.cluster().is_highly_available() { 600 } else { 240 }));
@@ -111,6 +116,10 @@ fn read_kubeconfigs(view: &HostView<'_>, draft: &mut Draft<'_>, kubelet: &StepId
     draft.needs(&step, ready, Reason::Because("they give back their leases through the API server beside them"));
     for made in certificates::of_controllers(view) {
         draft.follows(&step, &made, Reason::Reads);
+    }
+    let earlier = view.founded_planes().into_iter().take_while(|host| host.name != view.host.name);
+    if let Some(before) = earlier.last().filter(|_| !view.is_new_plane()) {
+        draft.needs(&step, &KUBECONFIGS.on(&before.name), Reason::While(ONE_GOES_ON));
     }
 }
 
@@ -177,6 +186,10 @@ fn manifests(view: &HostView<'_>, draft: &mut Draft<'_>, configuration: &Configu
     api_server::needed_by(view, draft, &step)?;
     rolling::needed_by(view, draft, &step);
     rolling::restarts_api_server(view, draft, &step);
+    if rolling::works(view) {
+        images::needed_by(view, draft, &step, &images::CONTROL_PLANE);
+    }
+    etcd::changed_before(view, draft, &step)?;
     // Where the pods of a control plane are made anew, its API server may be away for a moment.
     node_dns::needed_by(view, draft, &step);
     Ok(step)
@@ -185,8 +198,8 @@ fn manifests(view: &HostView<'_>, draft: &mut Draft<'_>, configuration: &Configu
 fn start_kubelet(view: &HostView<'_>, draft: &mut Draft<'_>, configuration: &Configuration, manifests: &StepId) -> Result<StepId, Refusal> {
     let operation = KubeletStart {
         configuration: configuration.path.clone(),
-        source: configuration.source.clone(),
-        source_alone: configuration.source_alone.clone(),
+        source: configuration.of_kubelet.source.clone(),
+        source_alone: configuration.of_kubelet.alone.clone(),
         reads: kubelet::reads(view),
     };
     let step = draft.add(KUBELET, Operation::KubeletStart(operation));
@@ -202,10 +215,15 @@ fn start_kubelet(view: &HostView<'_>, draft: &mut Draft<'_>, configuration: &Con
     kubeadm_configuration::patched_by(view, draft, &step);
     names::needed_by(view, draft, &step);
     certificates::needed_by(view, draft, &step);
+    certificates::kubelet_reads(view, draft, &step);
     images::needed_by(view, draft, &step, &images::CONTROL_PLANE);
     images::needed_by(view, draft, &step, &[images::PAUSE]);
     node_dns::needed_by(view, draft, &step);
     rolling::restarts_kubelet(view, draft, &step);
+    if let Some(begins) = vacated::before(view, draft, &step)? {
+        rolling::needed_by(view, draft, &begins);
+        draft.needs(&begins, manifests, Reason::Because("its kubelet may not be newer than the API server beside it"));
+    }
     if view.cluster().has_etcd_units() {
         joining_member::let_in(view, draft, &step)?;
     }
@@ -245,10 +263,19 @@ fn cluster_wide(view: &HostView<'_>, draft: &mut Draft<'_>, administrators: &Ste
         draft.needs(&addons, &named, Reason::While("kube-proxy asks the API by the name that the host has for it when it starts"));
     }
 
+    // While a cluster is founded they wait for nobody; where old ones run, new ones have what they need when they take their place.
+    let images = [images::KUBE_PROXY, images::COREDNS].into_iter().filter(|image| *image != images::KUBE_PROXY || network::has_proxy(view));
+    for image in images.filter(|_| view.cluster().underway.is_some()) {
+        for host in view.cluster().nodes() {
+            draft.needs(&addons, &image.on(&host.name), Reason::StartsImage);
+        }
+    }
     let joining = kubelet_join::joining(view)?;
     let (host, id) = (view.host.name.clone(), view.inputs.token_id.to_owned());
     let server = view.cluster().api_endpoint_name().map(|_| identity::endpoint_url(view.cluster()));
-    let token = BootstrapToken { host, id, needed: !joining.is_empty(), server };
+    let kubelet_client =
+        view.cluster().control_planes().any(|host| Leaf::has_bare_kubelet_client(view.cluster().plane_version(host).minor));
+    let token = BootstrapToken { host, id, needed: !joining.is_empty(), kubelet_client, server };
     let token = draft.add(TOKEN, Operation::BootstrapToken(token));
     draft.needs(&token, administrators, Reason::Because("only administrators may"));
     for step in endpoint.iter().flat_map(|_| [&upload, &addons, &token]) {
@@ -299,6 +326,8 @@ fn finalize(view: &HostView<'_>, draft: &mut Draft<'_>, configuration: &Configur
     draft.needs(&credential, ready, Reason::Because("the kubelet gets it through the API server beside it"));
     let finalized = draft.add(FINALIZED, Operation::KubeletFinalize(KubeletFinalize { configuration: configuration.path.clone() }));
     draft.needs(&finalized, &credential, Reason::Reads);
+    certificates::kubelet_reads(view, draft, &credential);
+    certificates::kubelet_reads(view, draft, &finalized);
     draft.needs(&finalized, ready, Reason::Because("the kubelet is restarted, and the API server has to be up by then"));
     draft.needs(&finalized, &view.id(KUBEADM), Reason::Runs);
     rolling::restarts_kubelet(view, draft, &finalized);

@@ -33,6 +33,11 @@ const NAMES: [&str; 3] = ["etcd", "etcdctl", "etcdutl"];
 /// What it is given of `/etc/kubernetes/pki/etcd`: copies, which systemd makes when it starts.
 const CREDENTIALS: [&str; 5] = ["ca.crt", "server.crt", "server.key", "peer.crt", "peer.key"];
 
+/// The same as paths below `/etc/kubernetes`.
+pub(super) fn credentials() -> impl Iterator<Item = String> {
+    CREDENTIALS.into_iter().map(|name| format!("pki/etcd/{name}"))
+}
+
 #[derive(Serialize)]
 struct Configuration<'a> {
     name: &'a str,
@@ -63,7 +68,7 @@ pub(super) fn plan(view: &HostView<'_>, draft: &mut Draft<'_>) -> Result<(), Ref
     let unit_file = draft.add(UNIT, Resource::File(File::text(UNIT_FILE, text)));
 
     let mut reads = vec![ETCD_CONFIGURATION.to_owned(), UNIT_FILE.to_owned(), format!("{BINARIES}/etcd")];
-    let credentials = CREDENTIALS.map(|name| format!("pki/etcd/{name}"));
+    let credentials: Vec<String> = credentials().collect();
     reads.extend(credentials.iter().map(|path| format!("/etc/kubernetes/{path}")));
     let service = draft.add(SERVICE, Resource::Unit(SystemdUnit { name: "etcd.service".to_owned(), goal: UnitGoal::Running, reads }));
     draft.follows(&service, &programs, Reason::Runs);
@@ -121,7 +126,7 @@ fn configuration(view: &HostView<'_>) -> Result<String, Refusal> {
 
 /// Members that have to work before this one may be restarted: all that do not answer now, and the one before it among those that do. A
 /// member that does not answer waits for none: it can only make things better.
-fn restarted_before<'a>(view: &HostView<'a>) -> Vec<&'a Host> {
+pub(super) fn restarted_before<'a>(view: &HostView<'a>) -> Vec<&'a Host> {
     if !answers(view, view.host) {
         return Vec::new();
     }

@@ -3,6 +3,7 @@
 use std::net::SocketAddr;
 
 use kok_crds::model::{Cluster, Host};
+use semver::Version;
 use serde::Serialize;
 
 use super::Task;
@@ -56,6 +57,49 @@ pub(super) struct Configuration {
     of_addons: String,
     /// What the sum was as long as the host was the only control plane, and its address the endpoint. What is made from it was the same.
     pub(super) source_alone: Option<String>,
+    /// Both of what etcd's manifest is made from, of which an upgrade may have another version.
+    pub(super) of_etcd: Sums,
+    /// Both of what the kubelet's files are made from, which an upgrade changes later than the manifests.
+    pub(super) of_kubelet: Sums,
+}
+
+/// The sum of what counts of a configuration, and what it was as long as the host was the only control plane.
+#[derive(Clone)]
+pub(super) struct Sums {
+    pub(super) source: String,
+    pub(super) alone: Option<String>,
+}
+
+/// What is made from a configuration, as far as it may have a version of its own while an upgrade is under way.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Makes {
+    /// etcd's manifest.
+    Etcd,
+    /// The manifests of API server, controller manager and scheduler.
+    Pods,
+    /// The kubelet's files.
+    Kubelet,
+    /// What the cluster says of itself, with kube-proxy and CoreDNS.
+    Shared,
+}
+
+impl Makes {
+    fn version<'a>(self, view: &HostView<'a>) -> &'a Version {
+        let cluster = view.cluster();
+        match self {
+            Self::Etcd | Self::Pods => cluster.plane_version(view.host),
+            Self::Kubelet => cluster.kubelet_version(view.host),
+            Self::Shared => cluster.shared_version(),
+        }
+    }
+
+    /// The tag of etcd's image, where it is another one than kubeadm takes by itself.
+    fn etcd_tag(self, view: &HostView<'_>) -> Result<Option<String>, Refusal> {
+        if self != Self::Etcd || view.cluster().underway.is_none() || view.cluster().has_etcd_units() {
+            return Ok(None);
+        }
+        Ok(view.other_etcd()?.and_then(|reference| reference.rsplit_once(':')).map(|(_, tag)| tag.to_owned()))
+    }
 }
 
 /// The configuration by which this host's manifests are made: etcd founds a new cluster, with all members at once, or joins the one that runs. It
@@ -63,28 +107,36 @@ pub(super) struct Configuration {
 pub(super) fn bootstrap(view: &HostView<'_>) -> Result<Configuration, Refusal> {
     let step = BOOTSTRAP;
     let founding = (!view.cluster().has_etcd_units()).then(|| founding(view));
-    let text = whole(view, Of::Host, founding)?;
-    let (source, source_alone) = unmoved(view, |view| {
-        let source = sha256(whole(view, Of::Host, None)?.as_bytes());
-        let alone = view.cluster().api_endpoint_name().map(|_| whole(view, Of::Alone, None)).transpose()?;
-        Ok((source, alone.map(|text| sha256(text.as_bytes()))))
-    })?;
+    let text = whole(view, (Of::Host, Makes::Etcd), founding)?;
+    let Sums { source, alone: source_alone } = sums(view, Makes::Pods)?;
+    let (of_etcd, of_kubelet) = (sums(view, Makes::Etcd)?, sums(view, Makes::Kubelet)?);
     let path = format!("{CONFIGURATION_FOLDER}/{}.yaml", step.name());
-    Ok(Configuration { step, path, text, of_addons: source.clone(), source, source_alone })
+    Ok(Configuration { step, path, text, of_addons: source.clone(), source, source_alone, of_etcd, of_kubelet })
+}
+
+fn sums(view: &HostView<'_>, makes: Makes) -> Result<Sums, Refusal> {
+    unmoved(view, |view| {
+        let source = sha256(whole(view, (Of::Host, makes), None)?.as_bytes());
+        let alone = view.cluster().api_endpoint_name().map(|_| whole(view, (Of::Alone, makes), None)).transpose()?;
+        Ok(Sums { source, alone: alone.map(|text| sha256(text.as_bytes())) })
+    })
 }
 
 /// The configuration that is uploaded and that later joins and upgrades read: an etcd member that has lost its data must not found a
 /// second cluster. What it says of the host from which it is uploaded does not count.
 pub(super) fn cluster(view: &HostView<'_>) -> Result<Configuration, Refusal> {
     let step = CLUSTER;
-    let text = whole(view, Of::Cluster, None)?;
+    let text = whole(view, (Of::Cluster, Makes::Etcd), None)?;
     // With one control plane there is no other to upload it, and clusters that are there have the sum of the whole.
     let sum = |view: &HostView<'_>| {
-        let counts = if view.cluster().is_highly_available() { common(view, Of::Cluster, None)? } else { whole(view, Of::Cluster, None)? };
+        let shared = (Of::Cluster, Makes::Shared);
+        let counts = if view.cluster().is_highly_available() { common(view, shared, None)? } else { whole(view, shared, None)? };
         Ok(sha256(counts.as_bytes()))
     };
     let (source, of_addons) = (sum(view)?, unmoved(view, sum)?);
-    Ok(Configuration { step, path: format!("{CONFIGURATION_FOLDER}/{}.yaml", step.name()), text, of_addons, source, source_alone: None })
+    let path = format!("{CONFIGURATION_FOLDER}/{}.yaml", step.name());
+    let same = Sums { source: source.clone(), alone: None };
+    Ok(Configuration { step, path, text, of_addons, source, source_alone: None, of_etcd: same.clone(), of_kubelet: same })
 }
 
 /// What comes of a cluster without an address that moves. That one is in certificates alone: no manifest is another one for it, and none is made
@@ -118,7 +170,7 @@ pub(super) fn etcd_endpoints(cluster: &Cluster) -> Vec<String> {
 }
 
 /// What a configuration says of this host, then what it says of the cluster.
-fn whole(view: &HostView<'_>, of: Of, founding: Option<Founding>) -> Result<String, Refusal> {
+fn whole(view: &HostView<'_>, of: (Of, Makes), founding: Option<Founding>) -> Result<String, Refusal> {
     let of_host = render("kubeadm/init.yaml.j2", &ControlPlaneDocument::new(view.cluster(), view.host)?)?;
     Ok(format!("{of_host}---\n{}", common(view, of, founding)?))
 }
@@ -132,7 +184,7 @@ enum Of {
     Cluster,
 }
 
-fn common(view: &HostView<'_>, of: Of, founding: Option<Founding>) -> Result<String, Refusal> {
+fn common(view: &HostView<'_>, (of, makes): (Of, Makes), founding: Option<Founding>) -> Result<String, Refusal> {
     #[derive(Serialize)]
     struct Context<'a> {
         #[serde(flatten)]
@@ -142,12 +194,14 @@ fn common(view: &HostView<'_>, of: Of, founding: Option<Founding>) -> Result<Str
         initial_cluster: Option<String>,
         initial_cluster_token: Option<String>,
         founders_link: Option<&'static str>,
+        /// Where it is another one than kubeadm takes by itself.
+        etcd_tag: Option<String>,
         /// Empty where kubeadm makes etcd itself.
         etcd_endpoints: Vec<String>,
     }
     let cluster = view.cluster();
     let etcd_endpoints = if cluster.has_etcd_units() { etcd_endpoints(cluster) } else { Vec::new() };
-    let document = ControlPlaneDocument::new(cluster, view.host)?;
+    let document = ControlPlaneDocument::new(cluster, view.host)?.of_version(makes.version(view));
     // What is uploaded is of no host.
     let (document, otherwise) = match of {
         Of::Host => (document.of_programs(cluster, view.host), FOUNDING),
@@ -162,13 +216,16 @@ fn common(view: &HostView<'_>, of: Of, founding: Option<Founding>) -> Result<Str
         initial_cluster: Some(members).filter(|members| members.contains(',')),
         initial_cluster_token: token,
         founders_link: link,
+        etcd_tag: makes.etcd_tag(view)?,
         etcd_endpoints,
     };
     Ok(render("kubeadm/cluster.yaml.j2", &context)?)
 }
 
 fn plan(view: &HostView<'_>, draft: &mut Draft<'_>) -> Result<(), Refusal> {
-    let version = view.cluster().kubernetes_version.to_string();
+    // kubeadm writes what the kubelet of a worker is started with, and manifests of control planes.
+    let is_plane = view.host.roles.control_plane;
+    let version = if is_plane { view.cluster().plane_version(view.host) } else { view.cluster().kubelet_version(view.host) }.to_string();
     let binary = |name: &str| -> Result<Resource, Refusal> {
         Ok(Resource::Binary(Binary { path: format!("{BINARIES}/{name}"), artifact: view.artifact(name, Some(&version))? }))
     };

@@ -39,7 +39,7 @@ fn plan(view: &HostView<'_>, draft: &mut Draft<'_>) -> Result<(), Refusal> {
     if !view.host.roles.is_node() {
         return Ok(());
     }
-    let version = view.cluster().kubernetes_version.to_string();
+    let version = view.cluster().kubelet_version(view.host).to_string();
     let artifact = view.artifact("kubelet", Some(&version))?;
     let binary = draft.add(PROGRAM, Resource::Binary(Binary { path: format!("{BINARIES}/kubelet"), artifact }));
     let unit_file = draft.add("unit-file", Resource::File(File::text(UNIT, render("kubelet/kubelet.service.j2", &())?)));

@@ -8,7 +8,7 @@ use kok_pki::AuthorityKind;
 use super::kubeadm_configuration::{FOLDER, KUBEADM};
 use super::{
     Task, certificates, container_runtime, control_plane, host, images, kubeadm_configuration, kubelet, load_balancer, names, network,
-    node_dns, rolling, still_ready,
+    node_dns, rolling, still_ready, vacated,
 };
 use crate::change::Verdict;
 use crate::digest::sha256;
@@ -125,6 +125,9 @@ fn plan(view: &HostView<'_>, draft: &mut Draft<'_>) -> Result<(), Refusal> {
     kubelet::needed_by(view, draft, &join);
     rolling::kubelet_needed_by(view, draft, &join);
     rolling::restarts_kubelet(view, draft, &join);
+    if let Some(begins) = vacated::before(view, draft, &join)? {
+        rolling::kubelet_needed_by(view, draft, &begins);
+    }
     kubeadm_configuration::patched_by(view, draft, &join);
     names::needed_by(view, draft, &join);
     images::needed_by(view, draft, &join, &[images::PAUSE]);

@@ -23,6 +23,7 @@ mod network_check;
 pub(crate) mod node_dns;
 pub(crate) mod packages;
 pub(crate) mod proxy;
+pub(crate) mod renew;
 mod rolling;
 mod selinux;
 mod still_ready;
@@ -30,6 +31,7 @@ mod swap;
 mod time_sync;
 pub(crate) mod trust;
 mod uncordoned;
+mod vacated;
 pub(crate) mod virtual_address;
 
 use crate::plan::{Draft, HostView, Refusal};

@@ -1,5 +1,7 @@
 //! The pod network, by the plugin that the cluster is to have (`network_plugins`).
 
+use std::collections::BTreeMap;
+
 use super::{Task, control_plane, images, kubelet_join, still_ready};
 use crate::network_plugins::{self, Plugin, STARTING};
 use crate::operations::{NodesReady, Operation, WorkloadReady};
@@ -95,10 +97,11 @@ pub(crate) fn configuration_folder(draft: &mut Draft<'_>) -> StepId {
 fn nodes_ready(view: &HostView<'_>, draft: &mut Draft<'_>, installed: &StepId) {
     let plugin = plugin(view);
     let administrators = view.id(control_plane::ADMINISTRATORS);
-    let nodes: Vec<String> = view.cluster().nodes().map(|host| host.name.clone()).collect();
-    let count = nodes.len() as u64;
-    let version = view.cluster().kubernetes_version.to_string();
-    let ready = draft.add(NODES_READY, Operation::NodesReady(NodesReady { nodes, version }));
+    let cluster = view.cluster();
+    let versions: BTreeMap<String, String> =
+        cluster.nodes().map(|host| (host.name.clone(), cluster.kubelet_version(host).to_string())).collect();
+    let count = versions.len() as u64;
+    let ready = draft.add(NODES_READY, Operation::NodesReady(NodesReady { versions }));
     draft.within(plugin.nodes_ready_within);
     draft.needs(&ready, &administrators, Reason::Because("only administrators may ask"));
     draft.needs(&ready, installed, Reason::Because("a node without a network is not Ready"));

@@ -161,7 +161,7 @@ pub(super) fn container_runtime_needed_by(view: &HostView<'_>, draft: &mut Draft
     let (cluster, seen) = (view.cluster(), view.seen);
     let is_whole = |host: &&Host| standing(cluster, seen, host) == Standing::Everything;
     if view.host.roles.control_plane && is_whole(&view.host) {
-        let works = draft.add(container_runtime::STILL_WORKS, Operation::ApiServerReady(ApiServerReady));
+        let works = draft.add(container_runtime::STILL_WORKS, Operation::ApiServerReady(ApiServerReady::default()));
         // As long as kubeadm gives a control plane.
         draft.within(Duration::from_secs(240));
         draft.follows(&works, service, Reason::Because("a change of containerd may not take it away"));

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use kok_crds::model::Host;
 
-use super::{control_plane, kubelet_join};
+use super::{control_plane, kubelet_join, vacated};
 use crate::change::Verdict;
 use crate::operations::{KubeletStays, NodesReady, Operation};
 use crate::plan::{Draft, HostView, Reason, Refusal, StepId, StepName};
@@ -31,14 +31,15 @@ fn was(view: &HostView<'_>, operation: &Operation) -> bool {
     seen.is_ok_and(|seen| operation.diff(seen) == Verdict::Same)
 }
 
-fn node(view: &HostView<'_>, host: &Host) -> Operation {
-    let (nodes, version) = (vec![host.name.clone()], view.cluster().kubernetes_version.to_string());
-    Operation::NodesReady(NodesReady { nodes, version })
+fn node(host: &Host, version: String) -> Operation {
+    Operation::NodesReady(NodesReady { versions: [(host.name.clone(), version)].into() })
 }
 
-/// Whether the host's node was as it should be before the run.
+/// Whether the host's node was as it should be before the run, whatever version its kubelet had.
 pub(super) fn was_ready(view: &HostView<'_>, host: &Host) -> bool {
-    was(view, &node(view, host))
+    let version =
+        view.kubernetes().and_then(|state| state.node(&host.name)).map(|node| node.kubelet_version.trim_start_matches('v').to_owned());
+    version.is_some_and(|version| was(view, &node(host, version)))
 }
 
 /// Whether the host was a node before the run.
@@ -50,7 +51,8 @@ pub(super) fn was_node(view: &HostView<'_>, host: &Host) -> bool {
 /// Ready, it is again.
 pub(super) fn of(view: &HostView<'_>, host: &Host) -> impl Iterator<Item = StepId> {
     let ready = was_ready(view, host).then(|| still_ready_step(host));
-    goes_on(view, host).into_iter().chain(ready)
+    let takes_pods = vacated::takes_pods(view, host);
+    goes_on(view, host).into_iter().chain(ready).chain(takes_pods)
 }
 
 /// The step after which the kubelet of a host that was a node before the run is known to go on.
@@ -87,10 +89,12 @@ pub(super) fn plan(view: &HostView<'_>, draft: &mut Draft<'_>, by: &[StepName<'_
     started_anew(view, draft, &stays, by);
     if was_ready(view, view.host) {
         // It can be asked about whatever else is changed: the administrators had their rights before the run.
-        let ready = draft.add_on(&view.speaker()?.name, STILL_READY, node(view, view.host));
+        let ready =
+            draft.add_on(&view.speaker()?.name, STILL_READY, node(view.host, view.cluster().kubelet_version(view.host).to_string()));
         draft.within(WAIT + view.cluster().settings.components.kubelet_of(view.host).status_update_frequency());
         draft.needs(&ready, &stays, Reason::Because("a kubelet that ends says nothing more"));
         started_anew(view, draft, &ready, by);
+        vacated::after(view, draft, &ready)?;
     }
     Ok(())
 }

@@ -76,7 +76,11 @@ impl Looks {
         let of_nodes = of_nodes.into_iter().filter(|(asked, _)| *asked);
         let of_nodes = of_nodes.map(|(_, bytes)| nodes.saturating_mul(bytes)).fold(0, usize::saturating_add);
         let of_pods = self.network_check.as_ref().map_or(0, |askers| askers.len().saturating_mul(NETWORK_CHECK));
-        let asked = usize::from(self.asks_api_server()) + usize::from(self.warnings) + usize::from(self.etcd) + usize::from(self.etcd_data);
+        let asked = usize::from(self.asks_api_server())
+            + 2 * usize::from(self.deprecated)
+            + usize::from(self.warnings)
+            + usize::from(self.etcd)
+            + usize::from(self.etcd_data);
         let words = (asked + self.api_endpoints.len() + self.etcd_endpoints.len()) * WORDS;
         let objects = if self.kubernetes { OBJECTS } else { 0 };
         let workload = if self.workload.is_empty() { 0 } else { BUDGETS.saturating_add(self.workload.len().saturating_mul(PODS)) };

@@ -53,6 +53,8 @@ pub enum Look {
     Kubernetes,
     /// What the cluster's nodes are annotated with, asked from this host's API server.
     NodeAnnotations,
+    /// Which versions of the API this host's API server was asked for that later ones don't have.
+    DeprecatedApis,
     /// Whether the load balancers of hosts without an API server have found one, asked from this host's API server.
     LoadBalancers,
     /// Whether an API server of the cluster answers at this URL, asked from this host once its own is ready.
@@ -116,6 +118,7 @@ pub struct Looks {
     pub(super) api_server: bool,
     pub(super) kubernetes: bool,
     pub(super) node_annotations: bool,
+    pub(super) deprecated: bool,
     pub(super) load_balancers: bool,
     pub(super) api_endpoints: BTreeSet<String>,
     pub(super) etcd: bool,
@@ -165,6 +168,7 @@ impl Looks {
             Look::ApiServer => self.api_server = true,
             Look::Kubernetes => self.kubernetes = true,
             Look::NodeAnnotations => self.node_annotations = true,
+            Look::DeprecatedApis => self.deprecated = true,
             Look::LoadBalancers => self.load_balancers = true,
             Look::ApiEndpoint(url) => drop(self.api_endpoints.insert(url)),
             Look::Etcd => self.etcd = true,
@@ -206,6 +210,7 @@ impl Looks {
             kubernetes: false,
             node_annotations: false,
             load_balancers: false,
+            deprecated: false,
             workload: BTreeSet::new(),
             network_check: None,
             warnings: false,
@@ -229,6 +234,7 @@ impl Looks {
         let kernel = self.sysctls.iter().cloned().map(Look::Sysctl).chain(self.modules.iter().cloned().map(Look::KernelModule));
         let cluster = asked(self.api_server, Look::ApiServer).chain(asked(self.kubernetes, Look::Kubernetes));
         let cluster = cluster.chain(asked(self.node_annotations, Look::NodeAnnotations));
+        let cluster = cluster.chain(asked(self.deprecated, Look::DeprecatedApis));
         let cluster = cluster.chain(asked(self.load_balancers, Look::LoadBalancers)).chain(asked(self.etcd, Look::Etcd));
         let cluster = cluster.chain(asked(self.etcd_data, Look::EtcdData));
         let cluster = cluster.chain(self.api_endpoints.iter().cloned().map(Look::ApiEndpoint));
@@ -270,7 +276,11 @@ impl Looks {
     pub(super) fn asks_api_server(&self) -> bool {
         let kinds =
             [self.api_server, self.kubernetes, self.node_annotations, self.load_balancers, self.network_check.is_some(), self.warnings];
-        kinds.contains(&true) || !self.workload.is_empty() || !self.addon_objects.is_empty() || !self.api_endpoints.is_empty()
+        kinds.contains(&true)
+            || self.deprecated
+            || !self.workload.is_empty()
+            || !self.addon_objects.is_empty()
+            || !self.api_endpoints.is_empty()
     }
 
     /// Whether there is nothing to look at.

@@ -7,6 +7,7 @@
 mod addons;
 mod annotations;
 mod api_server;
+mod deprecated;
 mod etcd;
 mod etcd_data;
 mod etcd_urls;
@@ -36,6 +37,7 @@ pub use addons::{ADDON_LABEL, LiveObject};
 pub(crate) use addons::{FUNCTIONS as ADDON_FUNCTIONS, is_meant, list as object_list};
 pub use annotations::Annotations;
 pub use api_server::ApiServerState;
+pub use deprecated::DeprecatedApi;
 pub use etcd::{EtcdAlarm, EtcdMember, EtcdPeer, EtcdState, HEALTHY as ETCD_HEALTHY};
 pub use etcd_data::EtcdData;
 pub use firewall::{Firewall, Firewalld, Zone};

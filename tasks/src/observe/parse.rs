@@ -144,6 +144,9 @@ fn read_programs(sections: &[Section<'_>], looks: &Looks, seen: &mut Observation
     if looks.node_annotations {
         seen.node_annotations = Some(super::annotations::read(text_of(sections, "kube-annotations")?));
     }
+    if looks.deprecated {
+        seen.deprecated_apis = Some(super::deprecated::read(text_of(sections, "kube-deprecated")?));
+    }
     if looks.load_balancers {
         seen.load_balancers = Some(super::kubernetes::read_load_balancers(sections)?);
     }

@@ -21,6 +21,7 @@ fn questions(looks: &Looks) -> Vec<String> {
         (looks.kubernetes, super::kubernetes::NODES),
         (looks.kubernetes, super::kubernetes::TOKENS),
         (looks.node_annotations, super::annotations::SCRIPT),
+        (looks.deprecated, super::deprecated::SCRIPT),
         (looks.load_balancers, super::kubernetes::LOAD_BALANCERS),
         (looks.warnings, super::kubernetes::WARNINGS),
         (looks.last_words, super::last_words::SCRIPT),

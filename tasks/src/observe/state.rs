@@ -8,6 +8,7 @@ use kok_crds::model::ObjectName;
 use super::addons::LiveObject;
 use super::annotations::Annotations;
 use super::api_server::ApiServerState;
+use super::deprecated::DeprecatedApi;
 use super::etcd::EtcdState;
 use super::etcd_data::EtcdData;
 use super::firewall::Firewall;
@@ -59,6 +60,8 @@ pub struct Observations {
     pub etcd_peers: BTreeMap<String, String>,
     /// Annotations of nodes.
     pub node_annotations: Option<Annotations>,
+    /// Versions of the API that this host's API server was asked for and later ones don't have.
+    pub deprecated_apis: Option<Vec<DeprecatedApi>>,
     /// Load balancers of hosts, by node: whether they have found an API server.
     pub load_balancers: Option<BTreeMap<String, bool>>,
     /// What runs on nodes that were asked for; or what was said instead.
@@ -237,6 +240,7 @@ impl Observations {
             etcd_endpoints: BTreeMap::new(),
             etcd_peers: BTreeMap::new(),
             node_annotations: None,
+            deprecated_apis: None,
             workload: None,
             load_balancers: None,
             api_endpoints: BTreeMap::new(),
@@ -285,6 +289,7 @@ impl Observations {
         self.etcd_peers.extend(later.etcd_peers);
         self.api_endpoints.extend(later.api_endpoints);
         self.node_annotations = later.node_annotations.or(self.node_annotations.take());
+        self.deprecated_apis = later.deprecated_apis.or(self.deprecated_apis.take());
         self.workload = merged(self.workload.take(), later.workload);
         self.load_balancers = later.load_balancers.or(self.load_balancers.take());
         self.kubernetes = later.kubernetes.or(self.kubernetes.take());

@@ -20,6 +20,8 @@ pub struct BootstrapToken {
     pub id: String,
     /// Whether the token itself is needed, because a host joins in this run.
     pub needed: bool,
+    /// Whether API servers come to kubelets as a user with rights of its own, and no more as a member of a group.
+    pub kubelet_client: bool,
     /// Where `cluster-info` is to lead to; nothing where it is the address of the control plane that has written it.
     pub server: Option<String>,
 }
@@ -56,6 +58,12 @@ else
 fi
 "#;
 
+/// Clusters that were founded by a kubeadm before 1.35.5 and 1.36.1 have no such binding; without it nobody could read logs once an API server has a
+/// certificate of 1.37.
+const BINDING: &str = r#"there clusterrolebinding kubeadm:apiserver-kubelet-client ||
+  kube create clusterrolebinding kubeadm:apiserver-kubelet-client --clusterrole=system:kubelet-api-admin --user=kube-apiserver-kubelet-client >/dev/null
+"#;
+
 /// The rest of it stays; its signatures are made anew by the controller manager, which may write at the same time.
 const LEADS: &str = r#"leads() { kube -n kube-public get configmap cluster-info -o jsonpath='{.data.kubeconfig}' | grep -qF "server: $server"; }
 tries=5
@@ -89,6 +97,9 @@ impl BootstrapToken {
         if !rules {
             return Verdict::differs(ChangeKind::Create, "the cluster has no rules for joining hosts");
         }
+        if self.kubelet_client && state.object("ClusterRoleBinding", "", "kubeadm:apiserver-kubelet-client").is_none() {
+            return Verdict::differs(ChangeKind::Create, "the cluster has no rule by which API servers reach kubelets");
+        }
         let info = state.object("ConfigMap", "kube-public", "cluster-info").and_then(|map| map.text("/data/kubeconfig"));
         if let Some((is, server)) = info.and_then(server).zip(self.server.as_ref()).filter(|(is, server)| is != *server) {
             return Verdict::differs(ChangeKind::SetTo(server.clone()), format!("cluster-info leads to {is}"));
@@ -117,10 +128,12 @@ impl BootstrapToken {
         let mut fragment = Fragment::text(format!("trap 'rm -f {CONFIGURATION}' EXIT\n"));
         fragment.put(CONFIGURATION, 0o600, Content::Secret(&SecretName::BootstrapTokenConfiguration { host: self.host.clone() }));
         let leads = self.server.as_ref().map(|server| format!("server={}\n{LEADS}", quote(server))).unwrap_or_default();
+        let binding = if self.kubelet_client { BINDING } else { "" };
         let needed = if self.needed { "yes" } else { "" };
         let (secret, validity) = (quote(&self.secret()), TOKEN_VALIDITY.as_secs());
-        let script =
-            format!("trap 'rm -f {CONFIGURATION}' EXIT\n{KUBECTL}secret={secret}\nvalidity={validity}\nneeded={needed}\n{SCRIPT}{leads}");
+        let script = format!(
+            "trap 'rm -f {CONFIGURATION}' EXIT\n{KUBECTL}secret={secret}\nvalidity={validity}\nneeded={needed}\n{SCRIPT}{binding}{leads}"
+        );
         fragment.feed(Content::Bytes(script.as_bytes()), "job bootstrap-token");
         Act::Script(fragment)
     }

@@ -1,7 +1,7 @@
 //! A host becomes a node.
 
 use super::kubelet::running;
-use super::ready::CLIENT_CERTIFICATE;
+use super::ready::{CLIENT_CERTIFICATE, kubelets_own_has_ended};
 use super::record::Record;
 use crate::change::{Change, ChangeKind, Verdict, seen};
 use crate::observe::{Look, Observations, PathState};
@@ -36,18 +36,30 @@ const FILES: [&str; 2] = ["/var/lib/kubelet/config.yaml", "/var/lib/kubelet/kube
 /// Otherwise whatever an interrupted join left is removed first (reliability table "Worker": bootstrap-kubelet.conf without kubelet.conf is
 /// a join that did not get its certificate), because kubeadm's preflight would refuse it.
 ///
+/// A node whose kubelet's certificate has ended is Ready in words until the controller manager has missed it for a minute, and kubeadm lets none join in
+/// the place of one that is: so it is asked again meanwhile.
+///
 /// A kubelet asks for its certificate in the background, and for the cluster's objects as nobody in the meantime. Those requests are refused
 /// and not made again for seconds; a pod that comes before the services have been read is not tried again for 10 to 15 s
 /// (`backOffPeriod` of the kubelet's pod workers). So it begins anew once it is somebody.
 const SCRIPT: &str = "systemctl daemon-reload
-if [ -s /etc/kubernetes/kubelet.conf ] && { [ -h /var/lib/kubelet/pki/kubelet-client-current.pem ] || [ -s /var/lib/kubelet/pki/kubelet-client-current.pem ]; }; then
+if [ -z \"$joins\" ] && [ -s /etc/kubernetes/kubelet.conf ] && { [ -h /var/lib/kubelet/pki/kubelet-client-current.pem ] || [ -s /var/lib/kubelet/pki/kubelet-client-current.pem ]; }; then
   kubeadm init phase kubelet-start --config=/run/kokctl/kubelet.yaml
 else
   systemctl stop kubelet.service
-  rm -f /etc/kubernetes/bootstrap-kubelet.conf /etc/kubernetes/kubelet.conf /etc/kubernetes/pki/ca.crt
-  rm -f /var/lib/kubelet/config.yaml /var/lib/kubelet/kubeadm-flags.env /var/lib/kubelet/instance-config.yaml
-  rm -rf /var/lib/kubelet/pki
-  kubeadm join --config=/run/kokctl/join.yaml
+  left=18
+  while :; do
+    rm -f /etc/kubernetes/bootstrap-kubelet.conf /etc/kubernetes/kubelet.conf /etc/kubernetes/pki/ca.crt
+    rm -f /var/lib/kubelet/config.yaml /var/lib/kubelet/kubeadm-flags.env /var/lib/kubelet/instance-config.yaml
+    rm -rf /var/lib/kubelet/pki
+    if said=$(kubeadm join --config=/run/kokctl/join.yaml 2>&1); then break; fi
+    left=$((left - 1))
+    case \"$said\" in
+      *'already exists in the cluster'*) [ \"$left\" -gt 0 ] || { printf '%s\\n' \"$said\" >&2; exit 1; };;
+      *) printf '%s\\n' \"$said\" >&2; exit 1;;
+    esac
+    sleep 5
+  done
   systemctl restart kubelet.service
 fi
 ";
@@ -69,6 +81,7 @@ impl Join {
     pub(super) fn looks(&self) -> Vec<Look> {
         let mut looks = self.record().looks();
         looks.extend(self.credentials().iter().map(|path| Look::Path((*path).to_owned())));
+        looks.extend((!self.by_issued).then(|| Look::Certificate(CLIENT_CERTIFICATE.to_owned())));
         looks.push(Look::Unit("kubelet.service".to_owned()));
         looks.extend(self.reads.iter().map(|path| Look::Path(path.clone())));
         looks
@@ -81,6 +94,9 @@ impl Join {
                 PathState::Present(is) if is.size == 0 => return Verdict::differs(ChangeKind::Join, format!("{path} is empty")),
                 PathState::Present(_) => {}
             }
+        }
+        if let Some(end) = kubelets_own_has_ended(seen).filter(|_| !self.by_issued) {
+            return Verdict::differs(ChangeKind::Join, format!("{CLIENT_CERTIFICATE} ended at {end}"));
         }
         let files = self.record().diff(seen);
         if files != Verdict::Same {
@@ -109,7 +125,8 @@ impl Join {
         }
         fragment.put("/run/kokctl/kubelet.yaml", 0o600, Content::Bytes(self.kubelet.as_bytes()));
         let become_node = if self.by_issued { START } else { SCRIPT };
-        let script = format!("{FORGET_INPUTS}{}{become_node}{}", self.record().forget(), self.record().keep());
+        let joins = if Self::needs_token(change) && !self.by_issued { "joins=yes\n" } else { "joins=\n" };
+        let script = format!("{FORGET_INPUTS}{}{joins}{become_node}{}", self.record().forget(), self.record().keep());
         fragment.feed(Content::Bytes(script.as_bytes()), "job join");
         Act::Script(fragment)
     }

@@ -76,10 +76,10 @@ pub use pod_routes::PodRoutes;
 pub use preflight::Preflight;
 pub use private_cluster_info::PrivateClusterInfo;
 pub use read_kubeconfigs::ReadKubeconfigs;
-pub(crate) use ready::CLIENT_CERTIFICATE;
 pub use ready::{
     API_SERVER_MANIFEST, ApiServerReady, CredentialReady, NodesReady, SubnetReady, WorkloadReady, said_briefly, without_means,
 };
+pub(crate) use ready::{CLIENT_CERTIFICATE, kubelets_own_has_ended};
 pub use reboot::{REBOOT_REQUIRED, Reboot};
 pub use recovery::{EndRecovery, KeepData, NewEtcd, StandStill, StartAnew, TakeBack, TakeSnapshot};
 pub use remove_addons::RemoveAddons;

@@ -1,10 +1,15 @@
 //! Conditions that are waited for: nothing is done, they come about by earlier steps.
 
+use std::collections::BTreeMap;
+
 use kok_crds::{count, counted};
+use kok_pki::inspect_certificate;
+use semver::Version;
+use time::OffsetDateTime;
 
 use super::kubelet::{ENDS, ends_again_and_again};
 use crate::change::{Change, ChangeKind, Verdict, seen};
-use crate::observe::{ApiServerState, KubernetesState, Look, NodeState, Observations, PathState};
+use crate::observe::{API_SERVER, ApiServerState, KubernetesState, Look, NodeState, Observations, PathState};
 use crate::resources::Act;
 
 /// What kubectl or the API server said, cut to what matters: of a long list of checks those that fail, of an error its first sentence.
@@ -29,19 +34,23 @@ pub fn said_briefly(said: &str) -> String {
 }
 
 /// The API server of this host answers `/readyz` with `ok`.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ApiServerReady;
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct ApiServerReady {
+    /// The version that it has to say it has; nothing if any will do.
+    pub version: Option<Version>,
+}
 
 impl ApiServerReady {
     pub(super) fn looks(&self) -> Vec<Look> {
-        vec![Look::ApiServer, Look::Unit("kubelet.service".to_owned())]
+        let versions = self.version.as_ref().map(|_| Look::Versions);
+        [Look::ApiServer, Look::Unit("kubelet.service".to_owned())].into_iter().chain(versions).collect()
     }
 
     /// The kubelet starts the API server, so a kubelet that does not stay up is the cause, and what its clients say is not.
     pub(super) fn diff(&self, seen: &Observations) -> Verdict {
         let kubelet = seen!(seen.units.get("kubelet.service"));
         match seen!(&seen.api_server) {
-            ApiServerState::Ready => Verdict::Same,
+            ApiServerState::Ready => self.is_of_version(seen),
             _ if ends_again_and_again(kubelet, seen) => Verdict::differs(ChangeKind::Wait, ENDS),
             _ if !["active", ""].contains(&kubelet.active.as_str()) => Verdict::differs(
                 ChangeKind::Wait,
@@ -53,12 +62,25 @@ impl ApiServerReady {
         }
     }
 
+    /// One that is on its way out is still ready.
+    fn is_of_version(&self, seen: &Observations) -> Verdict {
+        let Some(wanted) = &self.version else { return Verdict::Same };
+        match seen!(&seen.versions).get(API_SERVER).and_then(|installed| installed.running.as_ref()) {
+            Some(is) if is == wanted => Verdict::Same,
+            Some(is) => Verdict::differs(ChangeKind::Wait, format!("the API server that answers is {is}, and it is to be {wanted}")),
+            None => Verdict::differs(ChangeKind::Wait, "the API server does not say its version"),
+        }
+    }
+
     pub(super) fn act(&self, _: &Change) -> Act {
         Act::Wait
     }
 
     pub(super) fn title(&self) -> String {
-        "API server ready".to_owned()
+        match &self.version {
+            Some(version) => format!("API server {version} ready"),
+            None => "API server ready".to_owned(),
+        }
     }
 }
 
@@ -89,15 +111,25 @@ pub struct CredentialReady;
 /// Where the kubelet keeps its present client certificate and key.
 pub(crate) const CLIENT_CERTIFICATE: &str = "/var/lib/kubelet/pki/kubelet-client-current.pem";
 
+/// When the certificate ended that the kubelet renews by itself, if it has, by the clock of the host. Nobody takes it any more, so the kubelet can't ask
+/// for another one by it.
+pub(crate) fn kubelets_own_has_ended(seen: &Observations) -> Option<OffsetDateTime> {
+    let pem = seen.certificates.get(CLIENT_CERTIFICATE)?.as_ref()?;
+    let end = inspect_certificate(pem).ok()?.not_after;
+    (end.unix_timestamp_nanos() < seen.clock_nanoseconds).then_some(end)
+}
+
 impl CredentialReady {
     pub(super) fn looks(&self) -> Vec<Look> {
-        vec![Look::Path(CLIENT_CERTIFICATE.to_owned())]
+        vec![Look::Path(CLIENT_CERTIFICATE.to_owned()), Look::Certificate(CLIENT_CERTIFICATE.to_owned())]
     }
 
     pub(super) fn diff(&self, seen: &Observations) -> Verdict {
         match seen!(seen.paths.get(CLIENT_CERTIFICATE)) {
             PathState::Missing => Verdict::differs(ChangeKind::Wait, format!("{CLIENT_CERTIFICATE} does not exist")),
-            PathState::Present(_) => Verdict::Same,
+            PathState::Present(_) => kubelets_own_has_ended(seen).map_or(Verdict::Same, |end| {
+                Verdict::differs(ChangeKind::Wait, format!("{CLIENT_CERTIFICATE} ended at {end}, and the kubelet has not got another one"))
+            }),
         }
     }
 
@@ -138,13 +170,11 @@ impl SubnetReady {
     }
 }
 
-/// These nodes exist and are Ready, with the kubelet's version as desired.
+/// These nodes exist and are Ready, with the versions of their kubelets as desired.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NodesReady {
-    /// Node names.
-    pub nodes: Vec<String>,
-    /// Version without a leading `v`.
-    pub version: String,
+    /// Versions without a leading `v`, by the names of nodes.
+    pub versions: BTreeMap<String, String>,
 }
 
 impl NodesReady {
@@ -157,7 +187,7 @@ impl NodesReady {
         if !matches!(state, KubernetesState::Ready { .. }) {
             return unanswered(ChangeKind::Wait, state);
         }
-        let missing = self.nodes.iter().find_map(|name| {
+        let missing = self.versions.iter().find_map(|(name, version)| {
             let because = match state.node(name) {
                 None => format!("node {name} does not exist"),
                 Some(node) if !node.ready => format!("node {name} is not Ready: {}", node.message),
@@ -165,7 +195,7 @@ impl NodesReady {
                     format!("the kubelet of node {name} has not said that it is Ready since it was started")
                 }
                 Some(node) if let Some((taint, why)) = keeping_away(&node.taints) => format!("node {name} has the taint {taint}: {why}"),
-                Some(node) if node.kubelet_version != format!("v{}", self.version) => {
+                Some(node) if node.kubelet_version != format!("v{version}") => {
                     format!("the kubelet of node {name} is {}", node.kubelet_version)
                 }
                 Some(_) => return None,
@@ -180,9 +210,9 @@ impl NodesReady {
     }
 
     pub(super) fn title(&self) -> String {
-        match self.nodes.as_slice() {
-            [node] => format!("node {node} Ready"),
-            nodes => format!("{} Ready", count(nodes.len(), "node")),
+        match self.versions.first_key_value() {
+            Some((node, _)) if self.versions.len() == 1 => format!("node {node} Ready"),
+            _ => format!("{} Ready", count(self.versions.len(), "node")),
         }
     }
 }

@@ -55,6 +55,14 @@ const UNTIL_OLD_IS_GONE: &str = r#"if [ -n "$old" ] && [ "$(cat "$manifest")" !=
 fi
 "#;
 
+/// Where an API server runs, its manifest comes first: controller manager and scheduler may be of no newer version than the one beside them, which they
+/// ask (Kubernetes, "Version Skew Policy").
+const ONE_BY_ONE: &str = r#"[ -z "$old" ] || kubeadm init phase control-plane apiserver --config="$configuration"
+"#;
+
+const THEN_ALL: &str = r#"kubeadm init phase control-plane all --config="$configuration"
+"#;
+
 /// Where etcd writes first of all.
 pub const MEMBER_DATA: &str = "/var/lib/etcd/member/wal";
 
@@ -120,17 +128,18 @@ impl StaticPods {
     }
 
     pub(super) fn act(&self, _: &Change) -> Act {
-        let phase = match self.component {
-            Component::Etcd => "etcd local",
-            Component::ControlPlane => "control-plane all",
+        let write = match self.component {
+            Component::Etcd => "kubeadm init phase etcd local --config=\"$configuration\"\n".to_owned(),
+            Component::ControlPlane => format!("{ONE_BY_ONE}{UNTIL_OLD_IS_GONE}{THEN_ALL}"),
         };
+        let until = if self.component == Component::Etcd { UNTIL_OLD_IS_GONE } else { "" };
         let (forget, keep) = (self.record().forget(), self.record().keep());
         let (program, manifest) = match self.component {
             Component::Etcd => ("etcd", ETCD_MANIFEST),
             Component::ControlPlane => ("kube-apiserver", "/etc/kubernetes/manifests/kube-apiserver.yaml"),
         };
         let script = format!(
-            "{forget}program={program}\nmanifest={manifest}\n{TASKS_OF}{BEFORE}{}kubeadm init phase {phase} --config=\"$configuration\"\n{}{keep}{UNTIL_OLD_IS_GONE}",
+            "{forget}program={program}\nmanifest={manifest}\n{TASKS_OF}{BEFORE}{}{write}{}{keep}{until}",
             self.choice(),
             if self.of_member.is_some() { LINK } else { "" }
         );

@@ -135,12 +135,30 @@ impl<'a> HostView<'a> {
         self.inputs.bundle_file(name, version, &self.facts.architecture).map_err(|refusal| refusal.at(format!("host {}", self.host.name)))
     }
 
-    /// An image that the cluster's release of Kubernetes names for a component.
+    /// An image that the release of Kubernetes names for a component which the host is to have of it.
     ///
     /// # Errors
     /// [`Refusal`] naming what the bundle lacks.
     pub fn release_image(&self, component: &str) -> Result<&'a BundleImage, Refusal> {
-        self.inputs.release_image(component, &self.facts.architecture).map_err(|refusal| refusal.at(format!("host {}", self.host.name)))
+        let (cluster, architecture) = (self.cluster(), &self.facts.architecture);
+        let image = match component {
+            "etcd" => self.inputs.etcd_image(self.host, architecture),
+            "kube-proxy" | "coredns" => self.inputs.release_image(component, cluster.shared_version(), architecture),
+            "pause" => self.inputs.release_image(component, cluster.kubelet_version(self.host), architecture),
+            _ => self.inputs.release_image(component, cluster.plane_version(self.host), architecture),
+        };
+        image.map_err(|refusal| refusal.at(format!("host {}", self.host.name)))
+    }
+
+    /// The reference of etcd's image, where it is another one than the release of the host brings.
+    ///
+    /// # Errors
+    /// [`Refusal`] naming what the bundle lacks.
+    pub fn other_etcd(&self) -> Result<Option<&'a str>, Refusal> {
+        let is = &self.release_image("etcd")?.reference;
+        let version = self.cluster().plane_version(self.host);
+        let of_release = self.inputs.release_image("etcd", version, &self.facts.architecture)?;
+        Ok((of_release.reference != *is).then_some(is.as_str()))
     }
 
     /// The newest image of that name which belongs to no release of Kubernetes.

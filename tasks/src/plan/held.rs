@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use kok_crds::model::Host;
 use semver::Version;
 
 use super::make::{Inputs, Seen};
@@ -19,7 +20,11 @@ impl<'a> Inputs<'a> {
     }
 
     pub(super) fn release(&self) -> Result<&'a KubernetesRelease, Refusal> {
-        self.bundle.release(&self.cluster.kubernetes_version.to_string()).map_err(|error| {
+        self.release_of(&self.cluster.kubernetes_version)
+    }
+
+    pub(super) fn release_of(&self, version: &Version) -> Result<&'a KubernetesRelease, Refusal> {
+        self.bundle.release(&version.to_string()).map_err(|error| {
             let place = self.cluster.position_of("spec.kubernetesVersion");
             let refusal = lacks(&error);
             place.map_or(refusal.clone(), |place| refusal.at(place.to_string()))
@@ -67,6 +72,10 @@ impl<'a> Inputs<'a> {
     /// Members of etcd of another minor version than the release has. A newer patch is put on one member after the other; a minor version needs
     /// more than that.
     pub(super) fn other_etcd(&self, seen: &Seen) -> Option<Refusal> {
+        // The way of an upgrade goes by what was seen of all members.
+        if self.cluster.underway.is_some() {
+            return None;
+        }
         let release = self.release().ok()?;
         let comes = version_of(etcd::version(release.images.get("etcd")?))?;
         let versions = Versions::of(self.cluster, seen);
@@ -78,7 +87,7 @@ impl<'a> Inputs<'a> {
         let (_, oldest) = others.iter().min_by_key(|(_, version)| version)?;
         let hosts: Vec<&str> = others.iter().map(|(host, _)| *host).collect();
         let because = if *oldest < comes {
-            preconditions::UPGRADE_ETCD.because()
+            preconditions::UPGRADE_ETCD.to_owned()
         } else {
             "etcd can't go back to an older minor version, which does not read what the newer one has stored".to_owned()
         };
@@ -99,13 +108,25 @@ impl<'a> Inputs<'a> {
         place.map_or(refusal.clone(), |place| refusal.at(place.to_string()))
     }
 
-    pub(super) fn release_image(&self, component: &str, architecture: &str) -> Result<&'a BundleImage, Refusal> {
-        let release = self.release()?;
+    /// The image of a component that this release names.
+    pub(super) fn release_image(&self, component: &str, of: &Version, architecture: &str) -> Result<&'a BundleImage, Refusal> {
+        let release = self.release_of(of)?;
         let reference = release.images.get(component).ok_or_else(|| {
             Refusal::new(format!("Kubernetes {} of the bundle names no image of {component}", release.version))
                 .hint("build or fetch the bundle again")
         })?;
         self.bundle.image(reference, architecture).map_err(|error| lacks(&error))
+    }
+
+    /// The image of etcd for a host: what the release brings, unless an upgrade has another one on its way.
+    pub(super) fn etcd_image(&self, host: &Host, architecture: &str) -> Result<&'a BundleImage, Refusal> {
+        let of_release = self.release_image(etcd::IMAGE, self.cluster.plane_version(host), architecture)?;
+        let is = |image: &BundleImage, wanted: &Version| etcd::version(&image.reference).parse::<Version>().is_ok_and(|is| is == *wanted);
+        let Some(version) = self.cluster.etcd_version(host).filter(|version| !is(of_release, version)) else { return Ok(of_release) };
+        let mut held = self.bundle.images.iter().filter(|image| image.name == etcd::IMAGE && image.architecture == architecture);
+        held.find(|image| is(image, version)).ok_or_else(|| {
+            Refusal::new(format!("the bundle holds no etcd {version} for {architecture}")).hint("give another bundle with --bundle")
+        })
     }
 
     pub(super) fn newest_image(&self, name: &str, architecture: &str) -> Result<&'a BundleImage, Refusal> {

@@ -140,13 +140,13 @@ fn draft<'a>(cluster: &Cluster, wanted: &Reboots<'_>, host: &'a Host, speaker: &
     draft.gated(&reboot, disturbs, Need::Wanted);
     let mut last = reboot.clone();
     if host.roles.control_plane {
-        last = draft.add("api-server", Operation::ApiServerReady(ApiServerReady));
+        last = draft.add("api-server", Operation::ApiServerReady(ApiServerReady::default()));
         draft.within(READY);
         draft.follows(&last, &reboot, Reason::Because("it starts with the host"));
     }
     if is_node {
         let version = kubelet_version(seen, speaker, name).unwrap_or_else(|| cluster.kubernetes_version.to_string());
-        let ready = draft.add_on(&speaker.name, "ready", Operation::NodesReady(NodesReady { nodes: vec![name.clone()], version }));
+        let ready = draft.add_on(&speaker.name, "ready", Operation::NodesReady(NodesReady { versions: [(name.clone(), version)].into() }));
         draft.within(READY);
         draft.follows(&ready, &last, Reason::Because("its kubelet starts with the host"));
         let lifted = UncordonNodes { nodes: vec![name.clone()], by: Cordoner::Run };

@@ -262,12 +262,12 @@ fn of_new_etcd(draft: &mut Draft<'_>, inputs: &Inputs<'_>, wanted: Recovering<'_
     draft.needs(&started, &made, Reason::Reads);
     let expected = HostFacts::expected();
     let architecture = &seen.facts(&host.name).unwrap_or(&expected).architecture;
-    let version = etcd::version(&inputs.release_image("etcd", architecture)?.reference).to_owned();
+    let version = etcd::version(&inputs.release_image("etcd", &inputs.cluster.kubernetes_version, architecture)?.reference).to_owned();
     let joining = inputs.cluster.etcd_hosts().filter(|other| other.name != host.name).map(peer_url).collect();
     let member = draft.add("member", Operation::EtcdMemberReady(EtcdMemberReady { version, members: vec![host.name.clone()], joining }));
     draft.within(READY);
     draft.needs(&member, &started, Reason::Because("the kubelet starts it by its manifest"));
-    let ready = draft.add("api-server", Operation::ApiServerReady(ApiServerReady));
+    let ready = draft.add("api-server", Operation::ApiServerReady(ApiServerReady::default()));
     draft.within(READY);
     draft.needs(&ready, &member, Reason::Because("it is not ready before etcd is"));
     Ok(ready)

@@ -18,14 +18,12 @@ impl Needed {
     }
 }
 
-pub(super) const UPGRADE: Needed = needed(
-    "an upgrade of Kubernetes",
-    "one minor version after the other; each control plane in turn, then the workers, each of them drained",
-);
-pub(crate) const UPGRADE_ETCD: Needed = needed(
-    "an upgrade of etcd by a minor version",
-    "a snapshot; one minor version after the other, from its newest patch; each member in turn while all others are healthy",
-);
+/// Why another version of Kubernetes is refused.
+pub(super) const UPGRADE: &str = "an upgrade of Kubernetes is an operation of its own, `kokctl upgrade`: one minor version after the other; each control plane in \
+                                  turn, then the workers, each of them drained";
+/// Why another minor version of etcd is refused.
+pub(crate) const UPGRADE_ETCD: &str = "an upgrade of etcd by a minor version is a part of `kokctl upgrade`: a snapshot; one minor version after the other, from a \
+                                       patch that may; each member in turn while all others are healthy";
 pub(super) const MOVE_ETCD: Needed =
     needed("moving etcd", "new members of the other kind join one by one, every API server learns their addresses, and the old ones leave");
 pub(super) const RANGE_OF_PODS: Needed =

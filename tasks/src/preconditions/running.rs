@@ -141,7 +141,7 @@ fn unreadable(error: &Unreadable) -> Refusal {
 }
 
 /// The version that the cluster's configuration says it has; none where nobody says it.
-pub(super) fn version(cluster: &Cluster, seen: &Seen) -> Option<Version> {
+pub(crate) fn version(cluster: &Cluster, seen: &Seen) -> Option<Version> {
     let observed = seen.observations(&speaker(cluster, seen)?.name);
     Some(configuration(observed)?.ok()?.kubernetes_version)
 }
@@ -163,7 +163,8 @@ fn changed(cluster: &Cluster, is: &ClusterConfiguration, [is_other_port, is_mixe
         ("dnsDomain", "spec.network.clusterDomain", &of.dns_domain, network.cluster_domain.clone()),
         ("controlPlaneEndpoint", endpoint_field(cluster), &is.control_plane_endpoint, identity::endpoint_text(cluster)),
     ];
-    let version = Some(format!("v{}", is.kubernetes_version)).filter(|_| !is_mixed);
+    // What an upgrade has of versions is judged by the way that it goes.
+    let version = Some(format!("v{}", is.kubernetes_version)).filter(|_| !is_mixed && cluster.underway.is_none());
     let version = ("kubernetesVersion", "spec.kubernetesVersion", version, format!("v{}", cluster.kubernetes_version));
     // Not a field of kubeadm's: an argument of the controller manager, which would give new nodes other shares of the range.
     let mask = |name: &str| is.controller_manager.extra_args.get(name).map(str::to_owned);
@@ -182,7 +183,9 @@ fn changed(cluster: &Cluster, is: &ClusterConfiguration, [is_other_port, is_mixe
         let refusal = Refusal::new(format!("the running cluster has {key} {is}, the file asks for {desired}"))
             .at(place)
             .because(needed_for(cluster, field, &is));
-        Some(refusal.hint(format!("set {field} back to what the cluster has")))
+        let back = format!("set {field} back to what the cluster has");
+        let is_upgrade = field == "spec.kubernetesVersion" && is_newer(cluster, &is);
+        Some(refusal.hint(if is_upgrade { format!("`kokctl upgrade` brings the cluster there; or {back}") } else { back }))
     });
     differing.chain(etcd).collect()
 }
@@ -198,6 +201,11 @@ pub(crate) fn endpoint(cluster: &Cluster, seen: &Seen) -> Option<String> {
     configuration(seen.observations(&speaker(cluster, seen)?.name))?.ok()?.control_plane_endpoint
 }
 
+/// Whether the file asks for a newer version than the cluster has.
+fn is_newer(cluster: &Cluster, is: &str) -> bool {
+    is.trim_start_matches('v').parse().is_ok_and(|is| cluster.kubernetes_version > is)
+}
+
 /// Which operation of its own would change a field of the cluster that is there.
 fn needed_for(cluster: &Cluster, field: &str, is: &str) -> String {
     let is_older = || is.trim_start_matches('v').parse().is_ok_and(|is| cluster.kubernetes_version < is);
@@ -206,7 +214,7 @@ fn needed_for(cluster: &Cluster, field: &str, is: &str) -> String {
             return "that is no upgrade: Kubernetes can't go back to an older version, which would not read what the newer one has stored"
                 .to_owned();
         }
-        "spec.kubernetesVersion" => needed::UPGRADE,
+        "spec.kubernetesVersion" => return needed::UPGRADE.to_owned(),
         "spec.network.podCIDR" | "spec.network.podCIDRIPv6" => needed::RANGE_OF_PODS,
         "spec.network.serviceCIDR" | "spec.network.serviceCIDRIPv6" => needed::RANGE_OF_SERVICES,
         "spec.network.dualStack" => needed::SECOND_FAMILY,

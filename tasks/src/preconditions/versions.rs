@@ -14,6 +14,10 @@ use crate::versions::{HostVersions, Versions, named};
 
 /// Checks that what runs is one version of Kubernetes, that of the file.
 pub(super) fn check(cluster: &Cluster, seen: &Seen, found: &mut Findings) {
+    if cluster.underway.is_some() {
+        // The way of an upgrade goes by what was seen of all hosts.
+        return;
+    }
     let judged = Judged::new(cluster, seen);
     if let Some(refusal) = judged.refusal() {
         found.refuse(refusal);
@@ -101,7 +105,7 @@ impl<'a> Judged<'a> {
                 .at(place)
                 .because(format!(
                     "{}\napply knows no order: kubelets would become newer than API servers, and no pod would leave its node before\n{}",
-                    UPGRADE.because(),
+                    UPGRADE,
                     self.versions.table()
                 ))
                 .hint(self.what_is_left()),
@@ -153,6 +157,9 @@ impl<'a> Judged<'a> {
             steps.push(format!("write kubernetesVersion: {newest}"));
         }
         let steps = steps.into_iter().enumerate().map(|(number, step)| format!("{}. {step}", number + 1)).collect::<Vec<_>>();
-        format!("finish it by the means that it was begun with, and apply then; what is left:\n{}", steps.join("\n"))
+        format!(
+            "finish it by `kokctl upgrade`, which goes on where it was cut off; or by the means that it was begun with, and apply then; what is left:\n{}",
+            steps.join("\n")
+        )
     }
 }

@@ -94,7 +94,7 @@ fn what_keeps_an_api_server_away_is_told_and_does_not_change_from_look_to_look()
         let units = [("kubelet.service".to_owned(), unit)].into();
         let api_server = Some(ApiServerState::NotReady("refused".to_owned()));
         said(
-            &Operation::ApiServerReady(ApiServerReady),
+            &Operation::ApiServerReady(ApiServerReady::default()),
             &Observations { units, api_server, monotonic_microseconds: 10_000_000, ..Observations::default() },
         )
     };
@@ -129,7 +129,7 @@ pub(crate) fn with(state: KubernetesState) -> Observations {
 
 #[test]
 fn the_api_server_is_ready_when_it_says_so() {
-    let operation = Operation::ApiServerReady(ApiServerReady);
+    let operation = Operation::ApiServerReady(ApiServerReady::default());
     assert_eq!(said(&operation, &Observations::default()), "unseen");
     let with = |state| Observations { api_server: Some(state), ..with(KubernetesState::Absent) };
     assert_eq!(said(&operation, &with(ApiServerState::Ready)), "same");
@@ -148,7 +148,15 @@ fn what_could_not_be_asked_is_assumed() {
         Verdict::Differs(change) => change.assumed,
         other => panic!("{other:?}"),
     };
-    let token = || Operation::BootstrapToken(BootstrapToken { host: "cp1".into(), id: "kokab2".into(), needed: true, server: None });
+    let token = || {
+        Operation::BootstrapToken(BootstrapToken {
+            host: "cp1".into(),
+            id: "kokab2".into(),
+            needed: true,
+            kubelet_client: false,
+            server: None,
+        })
+    };
     assert!(!assumed(token(), KubernetesState::Absent));
     assert!(assumed(token(), KubernetesState::NotReady("connection refused".into())));
     assert!(assumed(Operation::RemoveTokens(RemoveTokens), KubernetesState::Unanswered("Forbidden".into())));
@@ -202,7 +210,7 @@ fn load_balancers_are_ready_on_every_node_that_should_have_one() {
 #[test]
 fn nodes_and_workloads_are_ready_when_all_are() {
     let nodes = |names: &[&str], version: &str| {
-        Operation::NodesReady(NodesReady { nodes: names.iter().map(|name| (*name).to_owned()).collect(), version: version.into() })
+        Operation::NodesReady(NodesReady { versions: names.iter().map(|name| ((*name).to_owned(), version.to_owned())).collect() })
     };
     assert_eq!(said(&nodes(&["a"], "1.37.1"), &ready(&[], &[])), "same");
     assert_eq!(said(&nodes(&["a", "b"], "1.37.1"), &ready(&[], &[])), "node b is not Ready: no network");

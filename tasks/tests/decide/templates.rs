@@ -71,7 +71,7 @@ fn context(name: &str, text: &str) -> Value {
             "check": "/etc/x.sh", "check_unit": "x.service", "release": "/etc/y.sh",
         }),
         "kubeadm/cluster.yaml.j2" => json!({
-            "cluster_name": text, "initial_cluster": text, "initial_cluster_token": text, "founders_link": text, "etcd_endpoints": [],
+            "cluster_name": text, "etcd_tag": text, "initial_cluster": text, "initial_cluster_token": text, "founders_link": text, "etcd_endpoints": [],
             "kubernetes_version": text, "endpoint": text, "pod_cidr": text, "service_cidr": text, "cluster_domain": text,
             "certificate_names": [text], "key_algorithm": text, "certificate_validity": text, "authority_validity": text, "node_prefix": text, "node_prefix_ipv6": text, "shares": text, "etcd_certificate_names": [text], "fail_cgroup_v1": true, "fail_swap_on": true, "kube_proxy_mode": text, "kube_proxy_remove": false,
             "conntrack_max_per_core": 0, "eviction_hard": {"nodefs.available": text}, "initial_cluster_state": text,

@@ -15,7 +15,7 @@ use crate::support::shell::{Folder, SHELLS, run};
 /// Parallel joins go on with the token that they have, and no rule of a cluster that has them is written again.
 #[test]
 fn a_token_is_made_to_last_made_alone_or_made_with_the_rules() {
-    let operation = BootstrapToken { host: "cp1".into(), id: "kokab2".into(), needed: true, server: None };
+    let operation = BootstrapToken { host: "cp1".into(), id: "kokab2".into(), needed: true, kubelet_client: false, server: None };
     let Act::Script(fragment) = Operation::BootstrapToken(operation).act(&Change::new(ChangeKind::Create, "")) else { panic!("no script") };
     let Part::Text(encoded) = &fragment.parts()[fragment.parts().len() - 2] else { panic!("no text") };
     let script = String::from_utf8(STANDARD.decode(encoded.replace('\n', "")).unwrap()).unwrap();
@@ -56,11 +56,18 @@ fn a_token_is_made_to_last_made_alone_or_made_with_the_rules() {
 #[test]
 fn tokens_come_and_go() {
     let rules = [("ClusterRoleBinding//kubeadm:node-autoapprove-bootstrap", json!({})), ("ConfigMap/kube-public/cluster-info", json!({}))];
-    let token = |needed| Operation::BootstrapToken(BootstrapToken { host: "cp1".into(), id: "kokab2".into(), needed, server: None });
+    let token = |needed| {
+        Operation::BootstrapToken(BootstrapToken { host: "cp1".into(), id: "kokab2".into(), needed, kubelet_client: false, server: None })
+    };
     assert_eq!(said(&token(true), &ready(&rules, &["bootstrap-token-kokab2"])), "same");
     assert_eq!(said(&token(true), &ready(&rules, &["bootstrap-token-kokold"])), "hosts are to join");
     assert_eq!(said(&token(false), &ready(&rules, &[])), "same");
     assert_eq!(said(&token(false), &ready(&rules[..1], &[])), "the cluster has no rules for joining hosts");
+    let with_client = BootstrapToken { host: "cp1".into(), id: "kokab2".into(), needed: false, kubelet_client: true, server: None };
+    let with_client = Operation::BootstrapToken(with_client);
+    assert_eq!(said(&with_client, &ready(&rules, &[])), "the cluster has no rule by which API servers reach kubelets");
+    let binding = ("ClusterRoleBinding//kubeadm:apiserver-kubelet-client", json!({}));
+    assert_eq!(said(&with_client, &ready(&[&rules[..], &[binding]].concat(), &[])), "same");
     // By the clock of the host whose API server was asked: that is where it is made.
     let left = |seconds: i64| {
         let mut seen = ready(&rules, &["bootstrap-token-kokab2"]);

@@ -24,14 +24,20 @@ pub(crate) fn key_algorithm(decoder: &mut Decoder, field: &Field<'_>, settings: 
 }
 
 pub(crate) fn validity(decoder: &mut Decoder, field: &Field<'_>, settings: &mut Settings) {
-    if let Some(period) = period(decoder, field) {
+    if let Some(period) = period(decoder, field, LEAST..=MOST) {
         settings.certificates.validity = period;
     }
 }
 
 pub(crate) fn authority_validity(decoder: &mut Decoder, field: &Field<'_>, settings: &mut Settings) {
-    if let Some(period) = period(decoder, field) {
+    if let Some(period) = period(decoder, field, LEAST..=MOST) {
         settings.certificates.authority_validity = period;
+    }
+}
+
+pub(crate) fn renew_before(decoder: &mut Decoder, field: &Field<'_>, settings: &mut Settings) {
+    if let Some(period) = period(decoder, field, 1..=MOST) {
+        settings.certificates.renew_before = Some(period);
     }
 }
 
@@ -70,17 +76,18 @@ pub(crate) fn issued(decoder: &mut Decoder, field: &Field<'_>, settings: &mut Se
 }
 
 /// How long a certificate is valid.
-fn period(decoder: &mut Decoder, field: &Field<'_>) -> Option<Duration> {
-    const RANGE: RangeInclusive<u64> = LEAST..=MOST;
+fn period(decoder: &mut Decoder, field: &Field<'_>, range: RangeInclusive<u64>) -> Option<Duration> {
     let text = scalar(decoder, field)?;
     let problem = Problem::new(format!("`{}` cannot be {}", field.name(), quote(&text))).at(field.position());
     let problem = match seconds(&text) {
-        Some(seconds) if RANGE.contains(&seconds) => return Some(Duration::from_secs(seconds)),
+        Some(seconds) if range.contains(&seconds) => return Some(Duration::from_secs(seconds)),
+        Some(0) if *range.start() == 1 => problem.because("what is renewed at its end has ended"),
         Some(seconds) if seconds < LEAST => problem.because("a certificate is valid for 24 hours at least"),
         Some(_) => problem.because("a certificate is valid for 100 years (`876000h`) at most"),
         None => problem.because("it is a time like `8760h`, of hours, minutes and seconds (`h`, `m`, `s`)"),
     };
-    decoder.report(problem.hint("write a time from `24h` to `876000h`, or leave it out"));
+    let least = if *range.start() == 1 { "1s" } else { "24h" };
+    decoder.report(problem.hint(format!("write a time from `{least}` to `876000h`, or leave it out")));
     None
 }
 
@@ -89,8 +96,25 @@ fn seconds(text: &str) -> Option<u64> {
     duration(text).filter(|time| time.subsec_nanos() == 0).map(|time| time.as_secs())
 }
 
+/// One that is renewed earlier than it is made to last would be renewed by every run.
+fn check_renewal(decoder: &mut Decoder, given: &[Given], settings: &Settings) {
+    let certificates = &settings.certificates;
+    let Some(before) = certificates.renew_before.filter(|before| *before >= certificates.validity) else { return };
+    let of_variable = given.iter().find(|given| given.name == "certificates_renew_before").map(|given| given.position.clone());
+    let place = of_variable.or_else(|| decoder.position("spec.certificates.renewBefore").cloned());
+    let (before, validity) = (before.as_secs().div_ceil(HOUR), certificates.validity.as_secs() / HOUR);
+    let problem = Problem::new("certificates would be made anew by every run")
+        .because(format!("they are to be made anew {before} hours before their end, and are valid for {validity} hours"))
+        .hint("lower `certificates_renew_before`, or leave it out: then they are renewed when a third of their time is left");
+    decoder.report(match place {
+        Some(place) => problem.at(&place),
+        None => problem,
+    });
+}
+
 /// A certificate that is valid while its authority isn't only looks valid.
 pub(crate) fn check(decoder: &mut Decoder, given: &[Given], settings: &Settings) {
+    check_renewal(decoder, given, settings);
     let certificates = &settings.certificates;
     if certificates.validity <= certificates.authority_validity {
         return;

@@ -35,6 +35,15 @@ pub(crate) fn drain_fallback_enabled(decoder: &mut Decoder, field: &Field<'_>, s
     settings.drains.force_budget = decoder.boolean(field).unwrap_or(settings.drains.force_budget);
 }
 
+/// Kubespray's `cluster.yml -e upgrade_cluster_setup=true`.
+pub(crate) fn upgrade_cluster_setup(decoder: &mut Decoder, field: &Field<'_>, settings: &mut Settings) {
+    settings.drains.off |= decoder.boolean(field) == Some(true);
+}
+
+pub(crate) fn drain_nodes(decoder: &mut Decoder, field: &Field<'_>, settings: &mut Settings) {
+    settings.drains.off |= decoder.boolean(field) == Some(false);
+}
+
 fn wrong(field: &Field<'_>, text: &str) -> Problem {
     Problem::new(format!("`{}` cannot be {}", field.name(), quote(text))).at(field.position())
 }

@@ -1,7 +1,7 @@
 //! Variables of certificates.
 
 use crate::variables::read::{authorities, certificates, load_balancing};
-use crate::variables::row::{Remark, Variable, flag, number, text, value, word};
+use crate::variables::row::{Variable, flag, number, text, value, word};
 
 pub(super) static ROWS: &[Variable] = &[
     word("cert_management", "script", "script", "Who makes certificates.").only(
@@ -9,13 +9,19 @@ pub(super) static ROWS: &[Variable] = &[
         "kokctl makes all certificates itself",
         "leave it out",
     ),
-    flag("auto_renew_certificates", "false", "Renews the control plane's certificates by a timer.").noting(Remark {
-        message: "`auto_renew_certificates` sets up no timer",
-        because: "`kokctl apply` makes anew what has ended, and nothing renews certificates between two runs",
-        hint: "run `kokctl status` now and then: it warns 30 days before the first one ends; `kubeadm certs renew all` on each control \
-plane and a restart of its static pods renew them before that",
-    }),
-    value("auto_renew_certificates_*", "none", "none", "When that is.").moot("it is read with auto_renew_certificates only"),
+    flag(
+        "auto_renew_certificates",
+        "true",
+        "Renews certificates before they end: by every `apply`, when less than a third of their time is left.",
+    )
+    .only(
+        &["true", "false"],
+        "every `apply` renews what ends soon, whoever asks for it; there is no timer on hosts",
+        "leave it out; `kokctl certs status` says when certificates end, and `kokctl certs renew` renews them and nothing else",
+    ),
+    value("auto_renew_certificates_*", "none", "none", "When that is.").moot("it is done by every `apply`, and by no timer"),
+    word("certificates_renew_before", "time", "a third of their time", "How long before its end a certificate is made anew, as `1440h`.")
+        .reads(certificates::renew_before),
     word(
         "kube_asymmetric_encryption_algorithm",
         "ECDSA-P256, ECDSA-P384, RSA-2048, RSA-3072 or RSA-4096",
@@ -64,7 +70,8 @@ signed: HOST/pki/apiserver.crt, HOST/kubelet.conf and so on.",
         "How many days etcd's certificates are valid; here as long as kube_cert_validity_period says of all.",
     ),
     number("certificates_key_size", "none", "How long etcd's keys are; here as kube_asymmetric_encryption_algorithm says of all."),
-    flag("kubeadm_upgrade_auto_cert_renewal", "true", "Renews certificates at an upgrade.").moot("this version upgrades no cluster"),
+    flag("kubeadm_upgrade_auto_cert_renewal", "true", "Renews certificates at an upgrade.")
+        .moot("every run makes certificates anew that have ended"),
     flag("kube_external_ca_mode", "false", "Certificates are made by somebody else.")
         .needed("kokctl would make certificates itself, unless it gets those that somebody else has made")
         .instead(

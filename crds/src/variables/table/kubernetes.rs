@@ -63,7 +63,7 @@ pub(super) static ROWS: &[Variable] = &[
         .instead(ALL_PHASES),
     value("kubeadm_join_phases_skip*", "list of phases", "[]", "What kubeadm leaves out on the others.").needed(PHASES).instead(ALL_PHASES),
     value("kubeadm_upgrade_node_phases_skip*", "list of phases", "[]", "What kubeadm leaves out at upgrades.")
-        .moot("this version upgrades no cluster"),
+        .moot("an upgrade runs phases of `kubeadm init`, and none of `kubeadm upgrade`"),
     word("kubeadm_join_timeout", "time", "without a limit of its own", "How long joining may take.").moot(WAITS),
     word("discovery_timeout", "time", "without a limit of its own", "How long a node looks for the cluster.").moot(WAITS),
     flag("kubeadm_refresh_token", "true", "Whether each run makes a token of its own.")

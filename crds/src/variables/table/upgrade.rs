@@ -3,13 +3,13 @@
 use crate::variables::read::disruption;
 use crate::variables::row::{Variable, flag, number, text, value, word};
 
-const UPGRADE: &str = "it belongs to upgrades, which this version does not do";
+const UPGRADE: &str = "`kokctl upgrade` goes to the next node when one is Ready again, and stops at one that is not or whose pods stay";
 const AGAIN: &str = "kokctl asks again until `drain_timeout`";
 
 pub(super) static ROWS: &[Variable] = &[
-    flag("upgrade_cluster_setup", "false", "Upgrades without draining nodes.").moot(UPGRADE),
+    flag("upgrade_cluster_setup", "false", "Upgrades without draining nodes.").reads(disruption::upgrade_cluster_setup),
     value("serial", "number or share of hosts", "20%", "How many workers may be away at a time.").reads(disruption::serial),
-    flag("drain_nodes", "none", "Whether pods leave a node before it is upgraded.").moot(UPGRADE),
+    flag("drain_nodes", "true", "Whether pods leave a node before it gets another minor version.").reads(disruption::drain_nodes),
     number("drain_grace_period", "what each pod asks for", "How many seconds pods have to end when they leave a node.")
         .reads(disruption::drain_grace_period),
     word("drain_timeout", "time", "360s", "After how long it is given up to have pods leave a node.").reads(disruption::drain_timeout),

@@ -39,7 +39,7 @@ fn what_ends_soon_or_has_ended_is_warned_of() {
     }
     let (_, warnings) = said(&[until("cp1", "apiserver", NOW - DAY), until("cp1", "etcd/peer", NOW - DAY), until("cp2", "ca", NOW + DAY)]);
     let expected = "warning: 2 certificates have ended\n     at: host cp1: /etc/kubernetes/pki\n\
-                    because: apiserver until 2026-11-21, etcd/peer until 2026-11-21\n   hint: on cp1: kubeadm certs renew all; ";
+                    because: apiserver until 2026-11-21, etcd/peer until 2026-11-21\n   hint: `kokctl certs renew FILE` makes them anew";
     assert!(warnings.first().is_some_and(|text| text.starts_with(expected)), "{warnings:?}");
     assert!(warnings.get(1).is_some_and(|text| text.contains("an authority is replaced by hand")), "{warnings:?}");
 }
@@ -60,33 +60,23 @@ fn one_that_cannot_be_read_is_said() {
     assert_eq!((field(1, "daysLeft"), field(1, "notAfter")), (3650.into(), "2036-11-19T00:00:00Z".into()));
 }
 
-/// kubeadm has no certificates of an etcd that it does not run.
+/// One word renews all of ours, those of etcd among them.
 #[test]
-fn etcd_that_is_a_unit_is_renewed_by_apply() {
-    let own = Certificate { renewal: Renewal::Apply, ..until("etcd1", "etcd/server", NOW + DAY) };
-    let hint = warnings(&[own]).remove(0).hint.unwrap_or_default();
-    assert!(hint.contains("kokctl apply") && !hint.contains("kubeadm"), "{hint}");
-}
-
-/// A control plane beside such an etcd has one of each sort.
-#[test]
-fn what_is_done_is_said_for_each_sort_with_its_files() {
-    let own = |name: &'static str| Certificate { renewal: Renewal::Apply, ..until("cp1", name, NOW + DAY) };
-    let authority = Certificate { authority: true, ..own("etcd/ca") };
-    let found = [until("cp1", "apiserver", NOW + DAY), own("apiserver-etcd-client"), authority];
+fn what_is_done_is_said_for_each_sort() {
+    let authority = Certificate { authority: true, ..until("cp1", "etcd/ca", NOW + DAY) };
+    let found = [until("cp1", "apiserver", NOW + DAY), until("cp1", "apiserver-etcd-client", NOW + DAY), authority];
     let hint = warnings(&found).remove(0).hint.unwrap_or_default();
     assert_eq!(
         hint,
         "an authority is replaced by hand, before its end: Kubernetes' documentation has it as \"Manual Rotation of CA Certificates\"; \
-         on cp1: remove /apiserver-etcd-client.crt and /apiserver-etcd-client.key, and nothing else, and let `kokctl apply` make them anew, \
-         one host after the other; on cp1: kubeadm certs renew all; then restart the host, for what runs keeps the old ones"
+         `kokctl certs renew FILE` makes them anew, and has what runs read them"
     );
 }
 
-/// Neither kubeadm nor kokctl has the key of their authority.
+/// kokctl has no key of their authority.
 #[test]
 fn what_was_issued_elsewhere_is_issued_there_again() {
     let issued = Certificate { renewal: Renewal::Issued, ..until("cp1", "apiserver", NOW + DAY) };
     let hint = warnings(&[issued]).remove(0).hint.unwrap_or_default();
-    assert!(hint.contains("certificates.issued") && !hint.contains("kubeadm") && !hint.contains("restart"), "{hint}");
+    assert!(hint.contains("certificates.issued") && !hint.contains("certs renew"), "{hint}");
 }

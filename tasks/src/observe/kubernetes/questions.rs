@@ -12,7 +12,7 @@ fi
 "#;
 
 /// Objects that tasks look at, besides those of network plugins.
-const OBJECTS: [Object; 14] = [
+const OBJECTS: [Object; 15] = [
     object("v1", "ConfigMap", "kube-system", "kubeadm-config"),
     object("v1", "ConfigMap", "kube-system", "kubelet-config"),
     object("v1", "ConfigMap", "kube-system", "kokctl"),
@@ -26,6 +26,7 @@ const OBJECTS: [Object; 14] = [
     object("v1", "Namespace", "", "kokctl-network-check"),
     object("rbac.authorization.k8s.io/v1", "ClusterRoleBinding", "", "kubeadm:cluster-admins"),
     object("rbac.authorization.k8s.io/v1", "ClusterRoleBinding", "", "kubeadm:node-autoapprove-bootstrap"),
+    object("rbac.authorization.k8s.io/v1", "ClusterRoleBinding", "", "kubeadm:apiserver-kubelet-client"),
     object("rbac.authorization.k8s.io/v1", "RoleBinding", "kube-public", "kubeadm:bootstrap-signer-clusterinfo"),
 ];
 

@@ -28,7 +28,7 @@ fn plan() -> Plan {
     let file = step("file", Resource::File(File::text("/etc/a", "a=1\n")));
     let unit = Unit { name: "a.service".to_owned(), goal: UnitGoal::Running, reads: Vec::new() };
     let unit = Step { triggers: vec![file.id.clone()], ..step("unit", Resource::Unit(unit)) };
-    let ready = step("ready", Operation::ApiServerReady(ApiServerReady));
+    let ready = step("ready", Operation::ApiServerReady(ApiServerReady::default()));
     let ids = [&file, &unit, &ready].map(|step| step.id.clone());
     let mut plan = Plan::default();
     [ready, unit, file].into_iter().for_each(|step| plan.add(step).unwrap());

@@ -53,6 +53,9 @@ impl World {
                     self.api.object("ClusterRoleBinding", "", "kubeadm:node-autoapprove-bootstrap", "");
                     self.api.object("ConfigMap", "kube-public", "cluster-info", "");
                 }
+                if token.kubelet_client {
+                    self.api.object("ClusterRoleBinding", "", "kubeadm:apiserver-kubelet-client", "");
+                }
                 self.api.tokens.insert(format!("bootstrap-token-{}", token.id), TOKEN_VALIDITY.as_secs());
             }
             Operation::MarkNode(mark) => {
@@ -252,7 +255,8 @@ impl World {
             if reachable && kubelet && !(self.api.nodes.contains_key(&host.name) && host.has(CLIENT_CERTIFICATE)) {
                 host.folder("/var/lib/kubelet/pki", 0o700);
                 host.write(CLIENT_CERTIFICATE, 0o600, "certificate and key");
-                let node = NodeState { uid: format!("uid of {}", host.name), kubelet_version: "v1.37.1".into(), ..NodeState::default() };
+                let kubelet_version = format!("v{}", self.cluster.kubernetes_version);
+                let node = NodeState { uid: format!("uid of {}", host.name), kubelet_version, ..NodeState::default() };
                 self.api.nodes.entry(host.name.clone()).or_insert(node);
             }
             if reachable && api::has_subnet(&self.api, host) && !host.has("/run/flannel/subnet.env") {

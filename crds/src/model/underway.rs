@@ -1,0 +1,54 @@
+//! Versions on the way from one version of Kubernetes to another.
+
+use std::collections::BTreeMap;
+
+use semver::Version;
+
+use super::{Cluster, Host};
+
+/// What has another version than the cluster's while an upgrade is under way. Nothing of a file says it: a stage of an upgrade does.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Underway {
+    /// Versions of control planes by host, as far as they are others.
+    pub planes: BTreeMap<String, Version>,
+    /// Versions of kubelets by host, as far as they are others.
+    pub kubelets: BTreeMap<String, Version>,
+    /// The version that the cluster says of itself, with kube-proxy and CoreDNS; nothing if it is the cluster's.
+    pub shared: Option<Version>,
+    /// Versions of members of etcd by host, as far as they may be others than the releases bring.
+    pub etcd: BTreeMap<String, Version>,
+    /// Nodes that pods leave before their kubelets are changed.
+    pub drained: Vec<String>,
+}
+
+impl Cluster {
+    /// The version of Kubernetes that a host's API server, controller manager and scheduler are to have.
+    #[must_use]
+    pub fn plane_version(&self, host: &Host) -> &Version {
+        self.underway.as_ref().and_then(|underway| underway.planes.get(&host.name)).unwrap_or(&self.kubernetes_version)
+    }
+
+    /// The version of Kubernetes that a host's kubelet is to have.
+    #[must_use]
+    pub fn kubelet_version(&self, host: &Host) -> &Version {
+        self.underway.as_ref().and_then(|underway| underway.kubelets.get(&host.name)).unwrap_or(&self.kubernetes_version)
+    }
+
+    /// The version of Kubernetes that the cluster is to say of itself.
+    #[must_use]
+    pub fn shared_version(&self) -> &Version {
+        self.underway.as_ref().and_then(|underway| underway.shared.as_ref()).unwrap_or(&self.kubernetes_version)
+    }
+
+    /// The version of a host's member of etcd, where it may be another one than the release brings.
+    #[must_use]
+    pub fn etcd_version(&self, host: &Host) -> Option<&Version> {
+        self.underway.as_ref()?.etcd.get(&host.name)
+    }
+
+    /// Whether pods leave a host's node before its kubelet is changed.
+    #[must_use]
+    pub fn is_drained(&self, host: &Host) -> bool {
+        self.underway.as_ref().is_some_and(|underway| underway.drained.contains(&host.name))
+    }
+}

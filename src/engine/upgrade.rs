@@ -1,0 +1,185 @@
+//! Bringing a cluster to another version of Kubernetes, stage by stage.
+
+use std::collections::BTreeMap;
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use kok_crds::model::Cluster;
+use kok_tasks::plan::Selection;
+use kok_tasks::upgrade::{CheckName, Found, Hop, Running, Stage, StageName, Wish, check, left, path, stages};
+use semver::Version;
+
+use super::apply::{Apply, ApplyRequest};
+use super::context::{Context, Options};
+use super::converge::{Base, Tolerance, base};
+use super::driver::Run;
+use super::error::Error;
+use super::given::Given;
+use super::keep::keep;
+use super::replace::{self, Stages};
+use super::store::{Lock, Store};
+use crate::artifacts::BundleFolder;
+use crate::clock::Clock;
+use crate::failure::{Failure, Kind};
+use crate::run::Outcome;
+use crate::state::KeptSnapshot;
+
+/// After which stages somebody wishes to stop.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Pause {
+    /// After the first control plane.
+    First,
+    /// When all control planes have the version, and the cluster says so of itself.
+    ControlPlanes,
+}
+
+/// What is to be upgraded.
+#[derive(Clone)]
+pub struct UpgradeRequest<'a> {
+    /// The cluster as its file says, in whatever version.
+    pub cluster: &'a Cluster,
+    /// The version that it is to have.
+    pub to: &'a Version,
+    /// Which part of it, and how.
+    pub wish: &'a Wish,
+    /// Where it stops on the way.
+    pub pause: Option<Pause>,
+    /// Checks whose findings do not matter.
+    pub ignored: &'a [CheckName],
+    /// Where artifacts come from.
+    pub bundle: Arc<BundleFolder>,
+    /// What is random, and what the user said.
+    pub given: &'a Given,
+}
+
+/// The way that an upgrade would go.
+pub struct Way {
+    /// What runs.
+    pub running: Running,
+    /// The steps from version to version.
+    pub hops: Vec<Hop>,
+    /// The stages, as far as they are wished for.
+    pub stages: Vec<Stage>,
+    /// What is in its way, or may be; without what does not matter.
+    pub found: Vec<Found>,
+}
+
+/// What was upgraded.
+pub struct Upgraded {
+    /// How it ended, with what all stages have done; nothing, if there was nothing to do.
+    pub outcome: Option<Outcome>,
+    /// The snapshot of etcd that was taken before.
+    pub kept: Option<KeptSnapshot>,
+    /// The stages that are done.
+    pub stages: Vec<StageName>,
+    /// What is left to do, by what it is, with the hosts.
+    pub left: BTreeMap<&'static str, BTreeSet<String>>,
+}
+
+impl UpgradeRequest<'_> {
+    fn place(&self) -> String {
+        self.cluster.position_of("spec.kubernetesVersion").map_or_else(|| "spec.kubernetesVersion".to_owned(), ToString::to_string)
+    }
+
+    fn way(&self, base: &Base) -> Result<Way, Vec<Failure>> {
+        let running = running_of(self.cluster, base)?;
+        let hops = path(&running, self.to, self.bundle.bundle());
+        let hops = hops.map_err(|refused| vec![Failure::refusal(Kind::Input, refused.refusal(&self.place()))])?;
+        let wish = Wish { first: self.pause == Some(Pause::First), ..self.wish.clone() };
+        let mut stages = stages(self.cluster, &running, &hops, &wish).map_err(|refusal| vec![Failure::refusal(Kind::Input, refusal)])?;
+        if let Some(end) = self.pause.and_then(|pause| ends(pause, &stages)) {
+            stages.truncate(end);
+        }
+        let found = check(self.cluster, &base.seen, self.to, Clock::seconds());
+        let found = found.into_iter().filter(|found| !self.ignored.contains(&found.name)).collect();
+        Ok(Way { running, hops, stages, found })
+    }
+}
+
+/// How many stages are done where it stops.
+fn ends(pause: Pause, stages: &[Stage]) -> Option<usize> {
+    let last = match pause {
+        Pause::First => StageName::First,
+        Pause::ControlPlanes => StageName::Configuration,
+    };
+    stages.iter().position(|stage| stage.name == last).map(|index| index + 1)
+}
+
+/// Which versions run. Nothing is changed.
+///
+/// # Errors
+/// [`Failure`]s if that is not known of a host.
+pub async fn running(context: &Context, cluster: &Cluster) -> Result<Running, Vec<Failure>> {
+    let tolerance = Tolerance { holder: true, ..Tolerance::default() };
+    running_of(cluster, &base(cluster, tolerance, context).await?)
+}
+
+fn running_of(cluster: &Cluster, base: &Base) -> Result<Running, Vec<Failure>> {
+    let refused = |refusals: Vec<_>| refusals.into_iter().map(|refusal| Failure::refusal(Kind::Host, refusal)).collect::<Vec<_>>();
+    Running::of(cluster, &base.seen).map_err(refused)
+}
+
+/// The way that an upgrade would go, and what is in it. Nothing is changed.
+///
+/// # Errors
+/// [`Failure`]s if there is none.
+pub async fn upgrade_way(context: &Context, request: &UpgradeRequest<'_>) -> Result<Way, Vec<Failure>> {
+    let tolerance = Tolerance { holder: true, ..Tolerance::default() };
+    request.way(&base(request.cluster, tolerance, context).await?)
+}
+
+/// Brings a cluster to another version, or goes on with that. Whoever calls has the cluster's lock, which ends with the run.
+///
+/// # Errors
+/// [`Error`] if not all of it is done.
+pub async fn upgrade(
+    context: &Context,
+    (store, lock): (&dyn Store, Lock),
+    request: &UpgradeRequest<'_>,
+    options: Options<'_>,
+) -> Result<Upgraded, Error> {
+    let UpgradeRequest { cluster, bundle, given, .. } = request;
+    let run = Run::begin("upgrade", cluster, Some(format!("--to {}", request.to)), (context, lock), options);
+    let tolerance = Tolerance { holder: run.options.take_over, ..Tolerance::default() };
+    let base = run.unless_stopped(base(cluster, tolerance, context)).await?;
+    let way = run.recorded(request.way(&base))?;
+    let blocking: Vec<Failure> = way.found.iter().filter(|found| found.blocks).map(blocking).collect();
+    if !blocking.is_empty() {
+        return run.recorded(Err(blocking));
+    }
+    let mut kept = None;
+    if !way.stages.is_empty() {
+        run.begins()?;
+        kept = run.unless_stopped(keep(cluster, &base.links, base.snapshot, (store, run.options.run, None), &context.events)).await?;
+    }
+    // What the look held of connections is given back before each stage connects anew.
+    drop(base.links);
+    let whole = Selection::whole();
+    let stages = way.stages.iter();
+    let requests: Vec<ApplyRequest<'_>> = stages.map(|stage| ApplyRequest::of_stage(&stage.cluster, &whole, (bundle, *given))).collect();
+    let mut becomes = requests.iter().map(|request| replace::Stage::Become(Apply { request }));
+    let Some(first) = becomes.next() else {
+        let outcome = Outcome::default();
+        context.events.send(outcome.told(context.events.milliseconds()));
+        return Ok(Upgraded { outcome: None, kept, stages: Vec::new(), left: left(&way.running, request.to) });
+    };
+    let driven = run.drive(&mut Stages::new(first, becomes)).await?;
+    let names = way.stages.iter().map(|stage| stage.name).collect();
+    Ok(Upgraded { outcome: driven.outcome, kept, stages: names, left: left_after(&way, request.to) })
+}
+
+/// What is left when these stages are done.
+fn left_after(way: &Way, to: &Version) -> BTreeMap<&'static str, BTreeSet<String>> {
+    let Some(cluster) = way.stages.last().map(|stage| &stage.cluster) else { return left(&way.running, to) };
+    let planes = cluster.control_planes().map(|host| (host.name.clone(), cluster.plane_version(host).clone())).collect();
+    let kubelets = cluster.nodes().map(|host| (host.name.clone(), cluster.kubelet_version(host).clone())).collect();
+    left(&Running { planes, kubelets, ..way.running.clone() }, to)
+}
+
+/// A finding as what stops an upgrade.
+#[must_use]
+pub fn blocking(found: &Found) -> Failure {
+    let failure = Failure::refusal(Kind::Host, found.refusal.clone());
+    let hint = failure.hint.clone().unwrap_or_default();
+    failure.hint(format!("{hint}; or, if it does not matter: --ignore {}", found.name))
+}

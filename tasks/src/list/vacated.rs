@@ -1,0 +1,70 @@
+//! Pods leave a node before its kubelet gets another minor version, and come again when it is Ready.
+//!
+//! Kubernetes asks for it: a kubelet of another minor version may make the containers of its pods anew ("Version Skew Policy"). Which nodes are meant
+//! is said by the stage of an upgrade.
+
+use std::time::Duration;
+
+use kok_crds::model::Host;
+
+use super::{control_plane, kubelet_join, still_ready};
+use crate::drain::{Cordoner, DrainSettings};
+use crate::gate::{Disruption, Need};
+use crate::operations::{CordonNode, DrainNode, Operation, UncordonNodes};
+use crate::plan::{Draft, HostView, Reason, Refusal, StepId, StepName};
+
+/// The steps, of the task that starts the kubelet.
+const CORDONED: &str = "cordoned";
+const DRAINED: &str = "drained";
+const TAKES_PODS: &str = "takes-pods";
+
+/// What a drain may take from others that go before it in the same wave, as where hosts leave.
+const IN_BETWEEN: Duration = Duration::from_secs(300);
+
+/// As Kubespray drains for an upgrade: pods go that nothing makes again, and what they have in `emptyDir` with them.
+fn settings(view: &HostView<'_>) -> DrainSettings {
+    DrainSettings { delete_empty_dir: true, delete_unmanaged: true, ..DrainSettings::of(&view.cluster().settings.drains) }
+}
+
+/// Whether pods leave this host's node in this plan: of one that is not Ready nobody can say that they have.
+pub(super) fn is_planned(view: &HostView<'_>, host: &Host) -> bool {
+    view.cluster().is_drained(host) && still_ready::was_ready(view, host)
+}
+
+/// Says that a step starts a kubelet when no pod is left that has to leave. The first step, which waits for the turn of the host, if there is one.
+pub(super) fn before(view: &HostView<'_>, draft: &mut Draft<'_>, starts: &StepId) -> Result<Option<StepId>, Refusal> {
+    if !is_planned(view, view.host) {
+        return Ok(None);
+    }
+    let (speaker, node, settings) = (view.speaker()?.name.clone(), view.host.name.clone(), settings(view));
+    let nodes = u32::try_from(view.cluster().nodes().count()).unwrap_or(u32::MAX);
+    let cordoned = draft.add_on(&speaker, CORDONED, Operation::CordonNode(CordonNode { node: node.clone(), by: Cordoner::Run }));
+    // From then on the node counts as one that is away, until it takes pods again. Each of those before it may take as long as it may.
+    draft.within(settings.timeout.saturating_mul(nodes) + IN_BETWEEN);
+    draft.gated(&cordoned, Disruption::DrainWorker { host: node.clone() }, Need::Wanted);
+    draft.needs(&cordoned, &control_plane::ADMINISTRATORS.on(&speaker), Reason::Because("only administrators may"));
+    let timeout = settings.timeout;
+    let drained = draft.add_on(&speaker, DRAINED, Operation::DrainNode(DrainNode { node, settings }));
+    draft.within(timeout);
+    draft.needs(&drained, &cordoned, Reason::Because("new pods would come in their place"));
+    draft.needs(starts, &drained, Reason::Because("its kubelet gets another minor version, and pods have to be elsewhere by then"));
+    Ok(Some(cordoned))
+}
+
+/// Lets pods come again when the node is Ready with its new kubelet.
+pub(super) fn after(view: &HostView<'_>, draft: &mut Draft<'_>, ready: &StepId) -> Result<(), Refusal> {
+    if !is_planned(view, view.host) {
+        return Ok(());
+    }
+    let speaker = view.speaker()?.name.clone();
+    let lifted = UncordonNodes { nodes: vec![view.host.name.clone()], by: Cordoner::Run };
+    let step = draft.add_on(&speaker, TAKES_PODS, Operation::UncordonNodes(lifted));
+    draft.follows(&step, ready, Reason::Because("pods have to be able to start there"));
+    Ok(())
+}
+
+/// The step after which a host's node takes pods again.
+pub(super) fn takes_pods(view: &HostView<'_>, host: &Host) -> Option<StepId> {
+    let task = if host.roles.control_plane { control_plane::STILL_READY } else { kubelet_join::STILL_READY };
+    is_planned(view, host).then(|| StepName::new(task.task(), TAKES_PODS).on(&host.name))
+}

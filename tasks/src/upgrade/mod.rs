@@ -1,0 +1,18 @@
+//! From one version of Kubernetes to another: which way, in which stages, and what is in the way. Pure.
+//!
+//! An upgrade is a list of ordinary plans. Each stage is a cluster of which hosts, or what the cluster says of itself, have another version than before
+//! ([`kok_crds::model::Underway`]); its plan is made and carried out as any. What is left to do is said by what hosts run, so whoever begins anew goes on.
+
+mod check;
+mod path;
+mod running;
+mod stages;
+
+pub use check::{CheckName, Found, check, looks};
+pub(crate) use path::etcd_gate;
+pub use path::{Hop, Refused, path};
+pub use running::Running;
+pub use stages::{Part, Stage, StageName, Wish, left, stages};
+
+/// How many minor versions a kubelet may be behind an API server (Kubernetes, "Version Skew Policy").
+pub const MOST_BEHIND: u64 = 3;

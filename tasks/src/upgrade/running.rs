@@ -1,0 +1,71 @@
+//! Which versions run, host by host, as the way of an upgrade needs them.
+
+use std::collections::BTreeMap;
+
+use kok_crds::model::Cluster;
+use semver::Version;
+
+use crate::observe::{ETCD, KUBELET};
+use crate::plan::{Refusal, Seen};
+use crate::preconditions;
+use crate::versions::Versions;
+
+/// Versions by host.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Running {
+    /// Of control planes: the oldest of what runs and of what its next start would run, for such a host is not done yet.
+    pub planes: BTreeMap<String, Version>,
+    /// Of kubelets, likewise.
+    pub kubelets: BTreeMap<String, Version>,
+    /// Of members of etcd, likewise.
+    pub etcd: BTreeMap<String, Version>,
+    /// What the cluster says of itself.
+    pub shared: Option<Version>,
+}
+
+impl Running {
+    /// What was seen of all hosts.
+    ///
+    /// # Errors
+    /// [`Refusal`] for what is not known of a host, without which no way can be told.
+    pub fn of(cluster: &Cluster, seen: &Seen) -> Result<Self, Vec<Refusal>> {
+        let mut running = Self { shared: preconditions::uploaded_version(cluster, seen), ..Self::default() };
+        let mut unknown = Vec::new();
+        for (host, versions) in cluster.hosts.iter().zip(Versions::of(cluster, seen).0) {
+            let name = || host.name.clone();
+            let oldest = |program: &str| versions.of(program).and_then(|installed| installed.all().min().cloned());
+            match versions.of_control_plane().min().cloned() {
+                Some(version) if host.roles.control_plane => drop(running.planes.insert(name(), version)),
+                None if host.roles.control_plane => unknown.push(format!("{}: its control plane", host.name)),
+                _ => {}
+            }
+            // A kubelet that is no node yet joins in the version that the others have.
+            if let Some(version) = oldest(KUBELET).filter(|_| host.roles.is_node()) {
+                running.kubelets.insert(name(), version);
+            }
+            match oldest(ETCD) {
+                Some(version) if host.roles.etcd => drop(running.etcd.insert(name(), version)),
+                None if host.roles.etcd => unknown.push(format!("{}: its member of etcd", host.name)),
+                _ => {}
+            }
+        }
+        if unknown.is_empty() { Ok(running) } else { Err(unknown.into_iter().map(|what| unknown_version(&what)).collect()) }
+    }
+
+    /// The oldest and the newest version of control planes.
+    #[must_use]
+    pub fn planes(&self) -> Option<(&Version, &Version)> {
+        self.planes.values().min().zip(self.planes.values().max())
+    }
+
+    /// Names of hosts of which a map has another version.
+    pub(super) fn others<'a>(of: &'a BTreeMap<String, Version>, than: &Version) -> Vec<&'a str> {
+        of.iter().filter(|(_, version)| *version != than).map(|(host, _)| host.as_str()).collect()
+    }
+}
+
+fn unknown_version(what: &str) -> Refusal {
+    Refusal::new(format!("{what} says no version"))
+        .because("nobody knows then which one may come next")
+        .hint("`kokctl status` shows what runs; `kokctl apply` in the version that the cluster has mends what does not")
+}

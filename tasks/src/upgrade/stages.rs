@@ -1,0 +1,247 @@
+//! The stages of a way: clusters with other versions, one after the other.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
+
+use kok_crds::listed;
+use kok_crds::model::{Cluster, Host, Underway};
+use semver::Version;
+
+use super::{Hop, Running};
+use crate::plan::Refusal;
+
+/// What a stage is about.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum StageName {
+    /// etcd alone.
+    Etcd,
+    /// The first control plane, where it is waited after it.
+    First,
+    /// Control planes, with their members of etcd.
+    ControlPlanes,
+    /// What the cluster says of itself, kube-proxy and CoreDNS.
+    Configuration,
+    /// Kubelets.
+    Kubelets,
+}
+
+/// A stage.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Stage {
+    /// What it is about.
+    pub name: StageName,
+    /// The cluster that the stage leads to.
+    pub cluster: Cluster,
+    /// The hosts on which something gets another version.
+    pub hosts: Vec<String>,
+}
+
+/// Which part of the cluster is meant.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Part {
+    /// Control planes with their kubelets, etcd and what the cluster says of itself.
+    ControlPlanes,
+    /// Kubelets of workers.
+    Workers,
+}
+
+/// What somebody wishes of an upgrade.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Wish {
+    /// The hosts that are meant; all, if it is empty.
+    pub limit: Vec<String>,
+    /// The part that is meant.
+    pub part: Option<Part>,
+    /// Whether the first control plane has a stage of its own.
+    pub first: bool,
+    /// Whether pods stay where they are, against what Kubernetes asks for.
+    pub undrained: bool,
+}
+
+impl StageName {
+    /// The word for it.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Etcd => "etcd",
+            Self::First => "first",
+            Self::ControlPlanes => "control-planes",
+            Self::Configuration => "configuration",
+            Self::Kubelets => "kubelets",
+        }
+    }
+}
+
+impl fmt::Display for StageName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+impl Wish {
+    fn has(&self, host: &str) -> bool {
+        self.limit.is_empty() || self.limit.iter().any(|name| name == host)
+    }
+
+    fn has_planes(&self) -> bool {
+        self.part != Some(Part::Workers)
+    }
+
+    fn has_kubelet(&self, host: &Host) -> bool {
+        let is_of_part = self.part.is_none_or(|part| (part == Part::ControlPlanes) == host.roles.control_plane);
+        is_of_part && self.has(&host.name)
+    }
+}
+
+/// The stages of a way, as far as they are wished for. Where a part is left out that what follows needs, the way ends there.
+///
+/// # Errors
+/// [`Refusal`] where nothing of what is meant may be changed before others are.
+pub fn stages(cluster: &Cluster, running: &Running, hops: &[Hop], wish: &Wish) -> Result<Vec<Stage>, Refusal> {
+    let mut builder = Builder { cluster, wish, is: running.clone(), stages: Vec::new() };
+    for hop in hops {
+        let (is_done, to) = match hop {
+            Hop::Etcd(version) => (builder.etcd(version), version),
+            Hop::Kubernetes { to, etcd, kubelets } => (builder.kubernetes(to, etcd.as_ref(), *kubelets), to),
+        };
+        match is_done {
+            true => {}
+            false if builder.stages.is_empty() => return Err(others_first(&builder.is, to)),
+            false => break,
+        }
+    }
+    Ok(builder.stages)
+}
+
+struct Builder<'a> {
+    cluster: &'a Cluster,
+    wish: &'a Wish,
+    /// What runs when all stages so far are done.
+    is: Running,
+    stages: Vec<Stage>,
+}
+
+impl Builder<'_> {
+    /// The cluster in which that runs which runs by then. Kubelets that are not there yet come in the version of the oldest API server.
+    fn now(&self, to: &Version) -> Cluster {
+        let oldest = self.is.planes.values().min().unwrap_or(to);
+        let kubelet = |host: &Host| self.is.kubelets.get(&host.name).unwrap_or(oldest).clone();
+        let kubelets = self.cluster.nodes().map(|host| (host.name.clone(), kubelet(host))).collect();
+        let underway = Underway {
+            planes: self.is.planes.clone(),
+            kubelets,
+            shared: Some(self.is.shared.clone().unwrap_or_else(|| oldest.clone())),
+            etcd: self.is.etcd.clone(),
+            drained: Vec::new(),
+        };
+        Cluster { kubernetes_version: to.clone(), underway: Some(underway), ..self.cluster.clone() }
+    }
+
+    fn push(&mut self, name: StageName, hosts: Vec<String>, to: &Version) {
+        let cluster = self.now(to);
+        self.stages.push(Stage { name, cluster, hosts });
+    }
+
+    /// Whether all members have it then.
+    fn etcd(&mut self, version: &Version) -> bool {
+        let older = self.is.etcd.iter().filter(|(_, is)| *is < version);
+        let hosts: Vec<String> = older.map(|(host, _)| host.clone()).collect();
+        if hosts.is_empty() {
+            return true;
+        }
+        // All of them or none: they are changed one after the other, and only together they get further.
+        if !self.wish.has_planes() || !hosts.iter().all(|host| self.wish.has(host)) {
+            return false;
+        }
+        self.is.etcd.values_mut().filter(|is| **is < *version).for_each(|is| *is = version.clone());
+        let to = self.is.planes.values().min().cloned().unwrap_or_else(|| version.clone());
+        self.push(StageName::Etcd, hosts, &to);
+        true
+    }
+
+    /// Whether all that follows may come.
+    fn kubernetes(&mut self, to: &Version, etcd: Option<&Version>, kubelets: bool) -> bool {
+        if self.wish.has_planes() {
+            self.planes(to, etcd);
+        }
+        if !Running::others(&self.is.planes, to).is_empty() {
+            return false;
+        }
+        if self.is.shared.as_ref() != Some(to) && self.wish.has_planes() {
+            self.is.shared = Some(to.clone());
+            let first = self.cluster.control_planes().next().map(|host| host.name.clone());
+            self.push(StageName::Configuration, first.into_iter().collect(), to);
+        }
+        if kubelets {
+            self.kubelets(to);
+        }
+        !kubelets || Running::others(&self.is.kubelets, to).is_empty()
+    }
+
+    /// Control planes that are behind, by themselves or by their members of etcd.
+    fn planes(&mut self, to: &Version, etcd: Option<&Version>) {
+        let is_behind = |host: &Host| {
+            let has_old = |of: &BTreeMap<String, Version>, wanted: &Version| of.get(&host.name).is_some_and(|is| is != wanted);
+            has_old(&self.is.planes, to) || etcd.is_some_and(|etcd| has_old(&self.is.etcd, etcd))
+        };
+        let chosen = self.cluster.hosts.iter().filter(|host| is_behind(host) && self.wish.has(&host.name));
+        let behind: Vec<String> = chosen.map(|host| host.name.clone()).collect();
+        let Some((first, rest)) = behind.split_first() else { return };
+        let none_is_there = !self.is.planes.values().any(|is| is == to);
+        let groups = match self.wish.first && none_is_there && !self.cluster.has_etcd_units() {
+            true => vec![(StageName::First, vec![first.clone()]), (StageName::ControlPlanes, rest.to_vec())],
+            false => vec![(StageName::ControlPlanes, behind)],
+        };
+        for (name, hosts) in groups.into_iter().filter(|(_, hosts)| !hosts.is_empty()) {
+            for host in &hosts {
+                self.is.planes.get_mut(host).into_iter().for_each(|is| *is = to.clone());
+                self.is.etcd.get_mut(host).into_iter().zip(etcd).for_each(|(is, etcd)| *is = etcd.clone());
+            }
+            self.push(name, hosts, to);
+        }
+    }
+
+    fn kubelets(&mut self, to: &Version) {
+        let is_behind = |host: &&Host| self.is.kubelets.get(&host.name).is_some_and(|is| is != to) && self.wish.has_kubelet(host);
+        let behind: Vec<&Host> = self.cluster.nodes().filter(is_behind).collect();
+        if behind.is_empty() {
+            return;
+        }
+        // A patch makes no container anew; and one node alone has nowhere to send its pods.
+        let is_other_minor = |host: &&&Host| self.is.kubelets.get(&host.name).is_some_and(|is| is.minor != to.minor);
+        let has_elsewhere = self.cluster.nodes().count() > 1 && !self.wish.undrained;
+        let drained: Vec<String> = behind.iter().filter(is_other_minor).filter(|_| has_elsewhere).map(|host| host.name.clone()).collect();
+        let hosts: Vec<String> = behind.iter().map(|host| host.name.clone()).collect();
+        for host in &hosts {
+            self.is.kubelets.insert(host.clone(), to.clone());
+        }
+        self.push(StageName::Kubelets, hosts, to);
+        if let Some(underway) = self.stages.last_mut().and_then(|stage| stage.cluster.underway.as_mut()) {
+            underway.drained = drained;
+        }
+    }
+}
+
+fn others_first(is: &Running, to: &Version) -> Refusal {
+    let mut behind: BTreeSet<&str> = BTreeSet::new();
+    for of in [&is.planes, &is.etcd] {
+        behind.extend(of.iter().filter(|(_, version)| *version < to).map(|(host, _)| host.as_str()));
+    }
+    Refusal::new(format!("nothing of what is meant can get {to} yet"))
+        .at("--limit or --part")
+        .because(format!(
+            "{} come first: members of etcd go together, and no kubelet may be newer than an API server",
+            listed(behind.iter().copied())
+        ))
+        .hint("`kokctl upgrade --part control-planes` first, or leave --limit and --part out")
+}
+
+/// What is left to do after these stages, by host: nothing is left where all of it has the version.
+#[must_use]
+pub fn left(running: &Running, to: &Version) -> BTreeMap<&'static str, BTreeSet<String>> {
+    let of = |map| Running::others(map, to).into_iter().map(str::to_owned).collect::<BTreeSet<_>>();
+    [("control planes", of(&running.planes)), ("kubelets", of(&running.kubelets))]
+        .into_iter()
+        .filter(|(_, hosts)| !hosts.is_empty())
+        .collect()
+}

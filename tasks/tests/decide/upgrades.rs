@@ -1,0 +1,268 @@
+//! The stages of an upgrade, as plans: what each changes, and in which order.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use kok_crds::model::Cluster;
+use kok_tasks::bundle::Bundle;
+use kok_tasks::observe::{API_SERVER, ETCD, ImageState, KUBELET};
+use kok_tasks::plan::{Plan, StepId};
+use kok_tasks::upgrade::{CheckName, Part, Running, Stage, StageName, Wish, check, path, stages};
+
+use crate::support::world::World;
+use crate::support::{NOW, bundle, highly_available, step_id};
+
+const OLD: &str = "1.36.3";
+const NEW: &str = "1.37.1";
+const PLANES: [&str; 3] = ["cp1", "cp2", "cp3"];
+const WORKERS: [&str; 2] = ["worker1", "worker2"];
+
+/// The bundle with the version before, its etcd and the one in between.
+fn two_releases() -> Bundle {
+    let mut bundle = bundle();
+    let older = |text: &str| text.replace("1.37.1", OLD).replace("3.7.0", "3.6.8");
+    let mut release = bundle.kubernetes[0].clone();
+    release.version = OLD.to_owned();
+    release.images.values_mut().for_each(|reference| *reference = older(reference));
+    bundle.kubernetes.push(release);
+    for etcd in ["3.6.8", "3.6.14"] {
+        for image in bundle.images.clone().into_iter().filter(|image| image.reference.contains("/etcd:")) {
+            let of = |text: &str| text.replace("3.7.0", etcd);
+            bundle.images.push(kok_tasks::bundle::BundleImage {
+                version: of(&image.version),
+                path: of(&image.path),
+                reference: of(&image.reference),
+                ..image
+            });
+        }
+    }
+    for image in bundle.images.clone().into_iter().filter(|image| image.version == NEW) {
+        bundle.images.push(kok_tasks::bundle::BundleImage {
+            version: OLD.to_owned(),
+            path: older(&image.path),
+            reference: older(&image.reference),
+            ..image
+        });
+    }
+    for file in bundle.files.clone().into_iter().filter(|file| file.version == NEW) {
+        let sha256 = file.sha256.chars().rev().collect();
+        bundle.files.push(kok_tasks::bundle::BundleFile { version: OLD.to_owned(), path: older(&file.path), sha256, ..file });
+    }
+    bundle
+}
+
+fn of_version(version: &str) -> Cluster {
+    Cluster { kubernetes_version: version.parse().unwrap(), ..highly_available() }
+}
+
+/// A cluster of the old version, which works.
+fn old() -> World {
+    let mut world = World::bare_of(of_version(OLD));
+    world.bundle = two_releases();
+    let mut world = world.converge();
+    for name in PLANES {
+        [API_SERVER, "kube-controller-manager", "kube-scheduler"]
+            .iter()
+            .for_each(|program| world.host(name).has_version(program, OLD, OLD));
+        has_etcd(&mut world, name, "3.6.8");
+    }
+    PLANES.into_iter().chain(WORKERS).for_each(|name| world.host(name).has_version(KUBELET, OLD, OLD));
+    world
+}
+
+fn has_etcd(world: &mut World, host: &str, version: &str) {
+    let host = world.host(host);
+    host.has_version(ETCD, version, version);
+    host.images.retain(|image, _| !image.contains("/etcd:"));
+    host.images.insert(format!("registry.k8s.io/etcd:{version}-0"), ImageState { digest: String::new(), pinned: true });
+}
+
+fn way(world: &World, wish: &Wish) -> Vec<Stage> {
+    let running = Running::of(&world.cluster, &world.seen()).unwrap();
+    let hops = path(&running, &NEW.parse().unwrap(), &world.bundle).unwrap();
+    stages(&of_version(NEW), &running, &hops, wish).unwrap()
+}
+
+fn named(stages: &[Stage], name: StageName) -> Stage {
+    stages.iter().find(|stage| stage.name == name).cloned().unwrap()
+}
+
+fn plan_of(world: &World, stage: &Stage) -> Plan {
+    let mut world = world.clone();
+    world.cluster = stage.cluster.clone();
+    world.plan()
+}
+
+fn changed(plan: &Plan) -> BTreeSet<String> {
+    plan.changes().map(|(step, _)| step.id.to_string()).collect()
+}
+
+/// Whether a step comes after another one, by whatever way.
+fn is_after(plan: &Plan, later: &StepId, earlier: &StepId) -> bool {
+    let (mut left, mut seen) = (vec![later.clone()], BTreeSet::new());
+    while let Some(id) = left.pop() {
+        for (need, _) in plan.needs(&id) {
+            if need.id == *earlier {
+                return true;
+            }
+            if seen.insert(need.id.to_string()) {
+                left.push(need.id.clone());
+            }
+        }
+    }
+    false
+}
+
+fn ordered(plan: &Plan, steps: &[(&str, &str, &str)]) {
+    for pair in steps.windows(2) {
+        let [(earlier, later)] = [(pair[0], pair[1])];
+        let id = |(host, task, name): (&str, &str, &str)| step_id(host, task, name);
+        assert!(is_after(plan, &id(later), &id(earlier)), "{later:?} does not come after {earlier:?}");
+    }
+}
+
+#[test]
+fn the_stages_are_etcd_control_planes_configuration_and_kubelets() {
+    let world = old();
+    let names = |wish: &Wish| way(&world, wish).iter().map(|stage| stage.name.as_str()).collect::<Vec<_>>();
+    assert_eq!(names(&Wish::default()), ["etcd", "control-planes", "configuration", "kubelets"]);
+    let first = Wish { first: true, ..Wish::default() };
+    assert_eq!(names(&first), ["etcd", "first", "control-planes", "configuration", "kubelets"]);
+    let running = Running::of(&world.cluster, &world.seen()).unwrap();
+    let hops = path(&running, &NEW.parse().unwrap(), &world.bundle).unwrap();
+    for wish in [Wish { limit: vec!["worker1".to_owned()], ..Wish::default() }, Wish { part: Some(Part::Workers), ..Wish::default() }] {
+        let refused = stages(&of_version(NEW), &running, &hops, &wish).unwrap_err();
+        assert!(refused.because.unwrap().contains("no kubelet may be newer than an API server"), "nobody means the API servers");
+    }
+}
+
+/// One member after the other, with its API server at rest; nothing of kubelets and workers, nor of what the cluster says of itself.
+#[test]
+fn etcd_gets_its_patch_while_the_api_server_beside_it_rests() {
+    let world = old();
+    let plan = plan_of(&world, &named(&way(&world, &Wish::default()), StageName::Etcd));
+    let changed = changed(&plan);
+    for host in PLANES {
+        for step in ["etcd/api-server-rests", "etcd/manifest", "etcd/member", "control-plane/manifests", "control-plane/api-server"] {
+            assert!(changed.contains(&format!("{host}/{step}")), "{step}: {changed:?}");
+        }
+        let [rests, manifest, member] = ["api-server-rests", "manifest", "member"].map(|name| (host, "etcd", name));
+        ordered(
+            &plan,
+            &[
+                (host, "images", "etcd"),
+                rests,
+                manifest,
+                member,
+                (host, "control-plane", "manifests"),
+                (host, "control-plane", "api-server"),
+            ],
+        );
+    }
+    ordered(&plan, &[("cp1", "control-plane", "api-server"), ("cp2", "etcd", "api-server-rests")]);
+    let is_left = |step: &String| {
+        step.starts_with("worker") || ["/kubelet", "/uploaded", "/addons", "/cordoned", "kubeadm"].iter().any(|part| step.ends_with(part))
+    };
+    assert!(!changed.iter().any(is_left), "{changed:?}");
+}
+
+fn with_patch() -> World {
+    let mut world = old();
+    PLANES.into_iter().for_each(|name| has_etcd(&mut world, name, "3.6.14"));
+    world
+}
+
+#[test]
+fn control_planes_change_in_turn_and_nothing_else_does() {
+    let world = with_patch();
+    let all = way(&world, &Wish::default());
+    assert_eq!(all.first().unwrap().name, StageName::ControlPlanes, "etcd may go on from there");
+    let plan = plan_of(&world, &all[0]);
+    let changed = changed(&plan);
+    for host in PLANES {
+        for step in ["etcd/manifest", "etcd/member", "control-plane/manifests", "control-plane/api-server", "kubeadm-configuration/kubeadm"]
+        {
+            assert!(changed.contains(&format!("{host}/{step}")), "{step}: {changed:?}");
+        }
+        ordered(&plan, &[(host, "images", "kube-apiserver"), (host, "etcd", "api-server-rests")]);
+    }
+    ordered(
+        &plan,
+        &[
+            ("cp1", "control-plane", "api-server"),
+            ("cp2", "etcd", "api-server-rests"),
+            ("cp2", "control-plane", "api-server"),
+            ("cp3", "etcd", "api-server-rests"),
+        ],
+    );
+    let certificate = |step: &String| step.contains("/certificates/");
+    let kubelet =
+        |step: &String| step.ends_with("control-plane/kubelet") || step.ends_with("/kubelet/kubelet") || step.starts_with("worker");
+    let shared = |step: &String| step.ends_with("/uploaded") || step.ends_with("/addons");
+    assert!(!changed.iter().any(|step| certificate(step) || kubelet(step) || shared(step)), "{changed:?}");
+}
+
+/// With the first alone, the others keep what they have, their patch of etcd too.
+#[test]
+fn the_first_control_plane_may_have_a_stage_of_its_own() {
+    let world = with_patch();
+    let wish = Wish { first: true, ..Wish::default() };
+    let changed = changed(&plan_of(&world, &named(&way(&world, &wish), StageName::First)));
+    assert!(changed.contains("cp1/control-plane/manifests"), "{changed:?}");
+    let is_older = |step: &&String| {
+        !step.starts_with("cp1/") && ["/manifests", "/kubelet", "/kubeadm", "/api-server-rests"].iter().any(|end| step.ends_with(end))
+    };
+    assert_eq!(changed.iter().find(is_older), None, "{changed:?}");
+}
+
+/// As control planes and what the cluster says of itself are by then.
+fn with_planes() -> (World, Vec<Stage>) {
+    let world = with_patch();
+    let mut running = Running::of(&world.cluster, &world.seen()).unwrap();
+    running.planes.values_mut().for_each(|version| *version = NEW.parse().unwrap());
+    running.etcd.values_mut().for_each(|version| *version = "3.7.0".parse().unwrap());
+    let hops = path(&running, &NEW.parse().unwrap(), &world.bundle).unwrap();
+    let stages = stages(&of_version(NEW), &running, &hops, &Wish::default()).unwrap();
+    (world, stages)
+}
+
+#[test]
+fn each_node_is_drained_before_its_kubelet_is_changed_and_takes_pods_again() {
+    let (world, stages) = with_planes();
+    assert_eq!(stages.iter().map(|stage| stage.name).collect::<Vec<_>>(), [StageName::Configuration, StageName::Kubelets]);
+    let plan = plan_of(&world, &stages[1]);
+    let changed = changed(&plan);
+    for (host, task, starts) in
+        PLANES.map(|host| (host, "control-plane", "kubelet")).into_iter().chain(WORKERS.map(|host| (host, "kubelet-join", "joined")))
+    {
+        let steps = ["cordoned", starts, "still-ready", "takes-pods"];
+        assert!(steps.iter().all(|step| changed.contains(&format!("{host}/{task}/{step}"))), "{host}: {changed:?}");
+        ordered(
+            &plan,
+            &[
+                (host, task, "cordoned"),
+                (host, task, "drained"),
+                (host, task, starts),
+                (host, task, "still-ready"),
+                (host, task, "takes-pods"),
+            ],
+        );
+    }
+    ordered(&plan, &[("cp1", "control-plane", "takes-pods"), ("cp2", "control-plane", "cordoned")]);
+    ordered(&plan, &[("cp1", "control-plane", "takes-pods"), ("worker1", "kubelet-join", "cordoned")]);
+    ordered(&plan, &[("worker1", "kubelet-join", "takes-pods"), ("worker2", "kubelet-join", "cordoned")]);
+}
+
+#[test]
+fn what_is_in_the_way_is_found_with_its_check() {
+    let world = old();
+    let found = |world: &World| {
+        let found = check(&world.cluster, &world.seen(), &NEW.parse().unwrap(), NOW);
+        found.into_iter().map(|found| (found.name, found.blocks)).collect::<BTreeMap<CheckName, bool>>()
+    };
+    assert_eq!(found(&world), BTreeMap::new());
+    let mut ill = world;
+    ill.api.nodes.get_mut("worker2").unwrap().cordon = kok_tasks::drain::Cordon::Others;
+    assert_eq!(found(&ill), BTreeMap::from([(CheckName::Cordons, false)]));
+    ill.api.nodes.remove("worker1");
+    assert_eq!(found(&ill).get(&CheckName::Nodes), Some(&true));
+}

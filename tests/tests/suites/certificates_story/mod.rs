@@ -1,0 +1,3 @@
+//! What the story of certificates does to hosts.
+
+pub mod aged;

@@ -1,0 +1,169 @@
+//! A cluster gets the next minor version under load, is cut off between etcd and an API server on the way, and goes on.
+
+use std::io::{BufRead as _, BufReader};
+use std::process::Stdio;
+
+use kok_tests::lab::{DEFAULT_KUBERNETES_VERSION as NEW, Lab, LabSpec};
+
+use crate::cluster_support::clock::Clock;
+use crate::cluster_support::cluster::{assert_complete, kubectl, node_hosts};
+use crate::cluster_support::kokctl::{Kokctl, image_of, wait_for_event};
+use crate::cluster_support::{ok, up};
+use crate::highly_available_story::any;
+use crate::members_story::killed;
+use crate::members_story::load::Load;
+use crate::upgrades_story::kubeadm;
+use crate::upgrades_story::skew::Watch;
+
+/// The version before that the bundle holds.
+const OLD: &str = "1.36.3";
+
+#[test]
+fn three_control_planes_get_the_next_minor_version() {
+    let lab = Lab::up(LabSpec::unique(4).control_planes(3)).unwrap_or_else(|error| panic!("{error}"));
+    let kokctl = Kokctl::new(&lab);
+    let bundle = kokctl.bundle().to_str().unwrap().to_owned();
+    let mut clock = Clock::start();
+    kokctl.write_manifest(&lab.inventory(OLD).unwrap());
+    kokctl.converge("apply");
+    clock.lap("a cluster");
+    kokctl.write_manifest(&lab.inventory(NEW).unwrap());
+    is_refused_and_planned(&kokctl, &bundle);
+    let (load, watch) = (Load::begin(&lab), Watch::begin(&lab));
+    killed_after_the_first_member(&kokctl, &bundle);
+    load.goes_on_but_for("cut off after the first member", 0);
+    clock.lap("cut off");
+    is_half_way(&kokctl, &bundle);
+    stops_where_one_does_not_come_up(&lab, &kokctl, &bundle);
+    load.goes_on_but_for("one does not come up", 0);
+    clock.lap("stopped at the second");
+    let said = kokctl.verb("upgrade", &["--yes", "--bundle", &bundle]);
+    assert!(said.code == 0 && said.stdout.contains(&format!("has Kubernetes {NEW}")), "{said:?}");
+    load.goes_on_but_for("upgraded", 0);
+    clock.lap("upgraded");
+    watch.end();
+    load.end();
+    is_whole(&lab, &kokctl, &bundle);
+}
+
+/// One control plane: the API is away for its own restart, which is told before; killed at any step, paused, used meanwhile, and gone on with.
+#[test]
+fn one_control_plane_and_a_worker_with_a_pause() {
+    let lab = up(2);
+    let kokctl = Kokctl::new(&lab);
+    let bundle = kokctl.bundle().to_str().unwrap().to_owned();
+    let mut clock = Clock::start();
+    kokctl.write_manifest(&lab.inventory(OLD).unwrap());
+    kokctl.converge("apply");
+    kubectl(&lab, &format!("create deployment stays --image={}", image_of(kokctl.bundle(), "pause").0));
+    clock.lap("a cluster");
+    kokctl.write_manifest(&lab.inventory(NEW).unwrap());
+    let said = kokctl.verb("upgrade", &["--check", "--bundle", &bundle]);
+    assert!(said.code == 0 && said.stdout.contains("the API is away for about 30 s"), "{said:?}");
+    let watch = Watch::begin(&lab);
+    let after = any((1..=15).collect());
+    println!("upgrade is killed after {after} steps");
+    killed::after(&kokctl, &["upgrade", "--yes", "--bundle", &bundle], after);
+    clock.lap("killed");
+    let pauses = ["--yes", "--pause-after", "control-planes", "--bundle", &bundle];
+    let said = kokctl.verb("upgrade", &pauses);
+    assert!(said.code == 0 && said.stdout.contains("left: kubelets of cp1 and worker1"), "{said:?}");
+    let said = kokctl.verb("upgrade", &pauses);
+    assert!(said.code == 0 && said.stdout.contains("nothing to do"), "{said:?}");
+    clock.lap("paused");
+    kubectl(&lab, "scale deployment stays --replicas=2");
+    kubectl(&lab, "wait --for=condition=Available --timeout=60s deployment/stays");
+    let kubelets = kubectl(&lab, "get nodes -o jsonpath='{.items[*].status.nodeInfo.kubeletVersion}'");
+    assert_eq!(kubelets, format!("v{OLD} v{OLD}"), "the pause is before kubelets");
+    let said = kokctl.verb("upgrade", &["--yes", "--bundle", &bundle]);
+    assert!(said.code == 0 && said.stdout.contains(&format!("has Kubernetes {NEW}")), "{said:?}");
+    clock.lap("upgraded");
+    watch.end();
+    kubectl(&lab, "wait --for=condition=Available --timeout=60s deployment/stays");
+    kokctl.has_nothing_to_do();
+    assert_complete(&lab, NEW);
+    kubeadm::finds_nothing(&lab.host("cp1").unwrap(), NEW);
+}
+
+/// `apply` says which word it needs, and `upgrade --check` which way it goes; neither changes anything.
+fn is_refused_and_planned(kokctl: &Kokctl<'_>, bundle: &str) {
+    let said = kokctl.verb("apply", &["--bundle", bundle]);
+    assert!(said.code == 3 && said.stderr.contains("`kokctl upgrade`"), "{said:?}");
+    let said = kokctl.verb("upgrade", &["--check", "--bundle", bundle]);
+    let way = [
+        "etcd 3.6.14, then Kubernetes 1.37.1 with etcd 3.7.0",
+        "stage 1 etcd",
+        "stage 2 control-planes",
+        "stage 3 configuration",
+        "stage 4 kubelets",
+    ];
+    assert!(said.code == 0 && way.iter().all(|part| said.stdout.contains(part)), "{said:?}");
+    let said = kokctl.verb("upgrade", &["--to", "1.35.0", "--check", "--bundle", bundle]);
+    assert!(said.code == 2 && said.stderr.contains("Kubernetes can't go back"), "{said:?}");
+}
+
+/// The members of the first stage, then the first one of the second, whose API server rests.
+const MEMBERS: usize = 4;
+
+fn killed_after_the_first_member(kokctl: &Kokctl<'_>, bundle: &str) {
+    let manifest = kokctl.manifest();
+    let arguments = ["upgrade", "--yes", "--json", "--bundle", bundle, "-f", manifest.to_str().unwrap()];
+    let mut child = kokctl.command(&arguments).stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
+    let mut events = BufReader::new(child.stdout.take().unwrap());
+    let mut said = String::new();
+    let members =
+        |said: &str| said.lines().filter(|line| line.contains("\"event\":\"step-done\"") && line.contains("/etcd/member\"")).count();
+    while members(&said) < MEMBERS {
+        wait_for_event(&mut events, "step-done", &mut said);
+    }
+    child.kill().unwrap();
+    child.wait().unwrap();
+    drop(events.lines());
+}
+
+/// Ends every API server of the new version that begins.
+const NEVER: &str = r#"while :; do
+  for process in $(pgrep -x kube-apiserver); do
+    case $("/proc/$process/exe" --version 2>/dev/null) in *" vNEW") kill -9 "$process" ;; esac
+  done
+  sleep 0.2
+done
+"#;
+
+/// The second control plane never comes up: the third keeps what it has, and the cluster works.
+fn stops_where_one_does_not_come_up(lab: &Lab, kokctl: &Kokctl<'_>, bundle: &str) {
+    let second = lab.host("cp2").unwrap();
+    let begin = "systemd-run --quiet --unit=never sh /root/never.sh";
+    ok(&second, &format!("cat >/root/never.sh <<'END'\n{}END\n{begin}", NEVER.replace("NEW", NEW)));
+    let said = kokctl.verb("upgrade", &["--yes", "--bundle", bundle]);
+    assert!(said.code == 4 && said.stderr.contains("cp2"), "{said:?}");
+    println!("{}", said.stderr);
+    let images = kubectl(lab, "-n kube-system get pods -l component=kube-apiserver -o jsonpath='{.items[*].spec.containers[0].image}'");
+    assert!(images.contains(&format!(":v{OLD}")), "the third keeps its version: {images}");
+    ok(&second, "systemctl stop never; rm /root/never.sh");
+}
+
+/// `status` shows versions, and only `upgrade` goes on.
+fn is_half_way(kokctl: &Kokctl<'_>, bundle: &str) {
+    let said = kokctl.verb("status", &["--bundle", bundle]);
+    assert!(said.stdout.contains("3.6.14") && said.stdout.contains("3.7.0"), "{said:?}");
+    let said = kokctl.verb("apply", &["--bundle", bundle]);
+    assert!(said.code == 3 && said.stderr.contains("`kokctl upgrade`"), "{said:?}");
+}
+
+fn is_whole(lab: &Lab, kokctl: &Kokctl<'_>, bundle: &str) {
+    let said = kokctl.verb("upgrade", &["--bundle", bundle]);
+    assert!(said.code == 0 && said.stdout.contains("nothing to do"), "{said:?}");
+    kokctl.has_nothing_to_do();
+    assert_complete(lab, NEW);
+    for host in node_hosts(lab) {
+        let of_host = format!("-n kube-system get pods -l k8s-app=kube-proxy --field-selector spec.nodeName={} -o name", host.name());
+        kubectl(lab, &format!("-n kube-system logs --tail=1 {}", kubectl(lab, &of_host)));
+    }
+    kubectl(lab, "-n kube-system exec etcd-cp2 -- etcd --version");
+    for host in ["cp1", "cp2", "cp3"] {
+        kubeadm::finds_nothing(&lab.host(host).unwrap(), NEW);
+    }
+    let cordoned = kubectl(lab, "get nodes -o jsonpath='{.items[?(@.spec.unschedulable==true)].metadata.name}'");
+    assert_eq!(cordoned, "", "all nodes take pods again");
+}

@@ -1,0 +1,4 @@
+//! What the story of upgrades needs.
+
+pub mod kubeadm;
+pub mod skew;
