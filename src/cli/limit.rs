@@ -1,6 +1,7 @@
 //! The hosts that are meant, by the command line.
 
 use clap::Args;
+use kok_crds::model::Cluster;
 use kok_crds::{Input, Position};
 
 use super::wanted::problems;
@@ -24,6 +25,12 @@ impl LimitArgument {
     /// As it was written.
     pub(super) fn written(&self) -> String {
         self.limit.join(",")
+    }
+
+    /// The hosts that it names, or all of the cluster if it is not given.
+    pub(super) fn hosts_or_all(&self, input: &Input, cluster: &Cluster) -> Result<Vec<String>, Vec<Failure>> {
+        let all = || cluster.hosts.iter().map(|host| host.name.clone()).collect();
+        if self.is_given() { self.hosts(input) } else { Ok(all()) }
     }
 
     /// The hosts that it names; none if it is not given.

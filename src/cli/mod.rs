@@ -10,7 +10,9 @@ mod completions;
 mod convert;
 mod drain;
 mod drain_arguments;
+mod exec;
 mod exposed;
+mod facts;
 mod fetching;
 mod files;
 mod known_hosts;
@@ -36,6 +38,7 @@ mod saved_plan;
 mod signals;
 mod status;
 mod support;
+mod table;
 #[cfg(test)]
 mod test_files;
 mod tips;
@@ -86,6 +89,8 @@ enum Verb {
     Vars(vars::Arguments),
     Status(status::Arguments),
     Support(support::Arguments),
+    Exec(exec::Arguments),
+    Facts(facts::Arguments),
     Kubeconfig(kubeconfig::Arguments),
     Cordon(drain::CordonArguments),
     Drain(drain::DrainArguments),
@@ -135,6 +140,8 @@ pub fn main() -> ExitCode {
                 Verb::Vars(arguments) => vars::run(&arguments),
                 Verb::Status(arguments) => status::run(&arguments).await,
                 Verb::Support(arguments) => support::run(&arguments).await,
+                Verb::Exec(arguments) => exec::run(&arguments).await,
+                Verb::Facts(arguments) => facts::run(&arguments).await,
                 Verb::Kubeconfig(arguments) => kubeconfig::run(&arguments).await,
                 Verb::Cordon(arguments) => drain::cordon(&arguments).await,
                 Verb::Drain(arguments) => drain::drain(&arguments).await,

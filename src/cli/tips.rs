@@ -36,9 +36,9 @@ const VERBS: Table = &[
         &["download", "fetch", "pull", "images", "airgap", "offline", "artifacts"],
         "`kokctl bundle create --for FILE --output FOLDER` fetches what the cluster needs; `kokctl versions` shows what there is",
     ),
-    (&["ping", "facts", "preflight", "doctor", "upgrade-check"], "`kokctl check FILE` asks the hosts, and changes nothing"),
+    (&["ping", "preflight", "doctor", "upgrade-check"], "`kokctl check FILE` asks the hosts, and changes nothing"),
     (
-        &["get", "describe", "logs", "exec", "top", "rollout", "label", "taint", "edit", "patch", "port-forward"],
+        &["get", "describe", "logs", "top", "rollout", "label", "taint", "edit", "patch", "port-forward"],
         "that is kubectl's: `kokctl kubeconfig FILE --merge`, then kubectl; `kokctl status FILE` shows hosts and nodes",
     ),
     (&["nodes", "info", "cluster-info", "health"], "`kokctl status FILE` shows hosts, nodes and certificates"),

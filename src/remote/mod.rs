@@ -3,6 +3,7 @@
 //! A [`Connection`] is opened to a [`Target`] whose host key is verified always and before any credential is used. Over it a
 //! [`Script`] runs as root, by sudo if the login is another one; bulk data is streamed behind a script. What comes back is bounded
 //! and exact: an [`Output`], or an error that says whether the host may have changed. No exit status is never taken for success.
+mod attend;
 mod budget;
 mod channel;
 mod connection;
@@ -35,6 +36,7 @@ mod transport;
 mod tunnel;
 mod unlock;
 
+pub use attend::RunAs;
 pub use channel::{ExitStatus, Output};
 pub use connection::{Connection, Streamed};
 pub use error::{ConnectError, ConnectFault, Phase, Prospect, RunError};

@@ -68,6 +68,15 @@ impl Script {
         // What a consumer leaves, such as the padding of an archive, is read too: so success means that all was sent. A consumer
         // that failed need not be sent the rest.
         let call = "( kokctl_script ); kokctl_status=$?; [ \"$kokctl_status\" != 0 ] || cat >/dev/null";
+        self.loaded(nonce, call)
+    }
+
+    /// The same for a script that has nothing to read but the end of its input, and does not wait for that.
+    pub(super) fn for_attended(&self, nonce: &Nonce) -> Zeroizing<String> {
+        self.loaded(nonce, "( kokctl_script ); kokctl_status=$?")
+    }
+
+    fn loaded(&self, nonce: &Nonce, call: &str) -> Zeroizing<String> {
         let script = self.framed(nonce, call);
         let mut text = Zeroizing::new(String::with_capacity(script.len() + 512));
         // The command substitution would drop a trailing newline, so it carries an x behind it.

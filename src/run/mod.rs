@@ -30,4 +30,4 @@ pub use served::served;
 pub use snapshot::{EncryptionKey, fetch_key, take_snapshot};
 pub(crate) use target::judged_ways;
 pub use target::{in_order, targets};
-pub use wish::{Stop, unless_wished};
+pub use wish::{Stop, unless_wished, wished};

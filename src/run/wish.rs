@@ -20,7 +20,7 @@ impl Stop {
 }
 
 /// Until the user wishes `wish` or more; at once if that is so already. Never if nobody is left to wish anything.
-pub(super) async fn wished(stop: &mut watch::Receiver<Stop>, wish: Stop) {
+pub async fn wished(stop: &mut watch::Receiver<Stop>, wish: Stop) {
     if stop.wait_for(|now| *now >= wish).await.is_err() {
         std::future::pending::<()>().await;
     }

@@ -12,6 +12,7 @@ pub mod shell;
 pub mod addons;
 mod api_files;
 pub mod artifact;
+pub mod attended;
 pub mod bundle;
 pub mod catalog;
 pub mod change;

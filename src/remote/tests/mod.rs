@@ -2,6 +2,7 @@
 //! login shells of its own, so these tests need root and change nothing on the machine.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
 
+mod attended;
 mod bastions;
 mod dead_links;
 pub(crate) mod harness;

@@ -10,6 +10,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::net::{IpAddr, Ipv4Addr};
 
 use ipnet::Ipv4Net;
+use serde::Serialize;
 
 pub use parse::parse;
 pub(crate) use script::script;
@@ -68,7 +69,8 @@ pub struct Program {
 }
 
 /// What is known of one host.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
+#[serde(rename_all = "camelCase")]
 pub struct HostFacts {
     /// The kernel's host name.
     pub hostname: String,
@@ -143,7 +145,8 @@ pub struct HostFacts {
 }
 
 /// A network interface.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
+#[serde(rename_all = "camelCase")]
 pub struct Interface {
     /// Its hardware address, where it has one.
     pub mac: Option<String>,
@@ -156,7 +159,8 @@ pub struct Interface {
 }
 
 /// An IPv4 route.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
 pub struct Route {
     /// Where it leads.
     pub to: Ipv4Net,
@@ -167,7 +171,8 @@ pub struct Route {
 }
 
 /// What SELinux does.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
+#[serde(rename_all = "camelCase")]
 pub enum Selinux {
     /// It is not there, or switched off.
     #[default]

@@ -2,6 +2,8 @@
 
 use std::collections::BTreeMap;
 
+use serde::Serialize;
+
 use crate::observe::ParseError;
 
 /// A folder that is written to.
@@ -57,7 +59,8 @@ pub(super) const MOUNT_POINTS: &[&str] = &[
 ];
 
 /// A folder in which files are to be put, and can't be.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
 pub struct Unwritable {
     /// Absolute path.
     pub folder: String,
@@ -78,7 +81,8 @@ pub(super) fn unwritable(text: &str) -> Vec<Unwritable> {
 }
 
 /// The file system below a folder.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
+#[serde(rename_all = "camelCase")]
 pub struct Storage {
     /// Where it is mounted.
     pub mount: String,

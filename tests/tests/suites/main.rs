@@ -26,6 +26,7 @@ mod certificates_story;
 mod cluster;
 mod cluster_story;
 mod cluster_support;
+mod commands;
 mod draw;
 mod faults;
 mod faults_cases;
