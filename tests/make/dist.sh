@@ -19,7 +19,7 @@ registry=${CARGO_HOME:-$HOME/.cargo}
 # A static program with addresses of its own at each start (static-pie), of glibc, which has the resolvers `files` and `dns` built in. Nothing of
 # this machine's folders stands in it.
 build() {
-    cargo build --locked -p kok-tests --bin dist
+    cargo build --locked -p kok-tests --bin dist --bin release
     RUSTFLAGS="-C target-feature=+crt-static --remap-path-prefix=$project=kokctl --remap-path-prefix=$registry=cargo" \
         CFLAGS="-ffile-prefix-map=$registry=cargo" \
         cargo build --locked --release --bin kokctl --target "$target"
@@ -28,6 +28,15 @@ build() {
 pack() {
     "$programs/dist" --program "$CARGO_TARGET_DIR/$target/release/kokctl" --sources "$project" --target "$target" \
         --architecture "$architecture" --epoch "$epoch" --output "$output"
+}
+
+# The image of `kokctl operator`, of the same program and the authorities of this machine.
+image() {
+    archive=$(ls "$output"/kokctl-*-linux-"$architecture".tar.gz)
+    file=$(basename "$archive" .tar.gz)
+    file=kokctl-operator-${file#kokctl-}.tar
+    "$programs/release" operator-image --program "$CARGO_TARGET_DIR/$target/release/kokctl" --output "$output/$file"
+    (cd "$output" && sha256sum "$file" >>SHA256SUMS)
 }
 
 try() {
@@ -48,4 +57,5 @@ try() {
 part 'packages and tools' sh tests/make/setup.sh unit
 part 'kokctl, static' build
 part 'archive, package, SBOM, sums' pack
+part 'image of the operator' image
 part 'a try' try

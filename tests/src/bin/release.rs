@@ -5,8 +5,9 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use clap::{Parser, Subcommand};
+use clap::{Args, Parser, Subcommand};
 use kok_tests::release::build::{Options, Summary, build, native_architecture};
+use kok_tests::release::operator_image;
 use kok_tests::release::progress::{Progress, clock};
 use kok_tests::release::source::discover;
 use kok_tests::release::verify::verify;
@@ -46,12 +47,33 @@ enum Command {
         #[arg(long, value_name = "DIR")]
         recipes: Option<PathBuf>,
     },
+    /// Make the image of `kokctl operator`, as an OCI archive; prints the digest of its manifest
+    OperatorImage(OperatorImage),
     /// Read a whole bundle and compare every digest
     Verify {
         /// Folder of the bundle
         #[arg(value_name = "DIR")]
         bundle: PathBuf,
     },
+}
+
+#[derive(Args)]
+struct OperatorImage {
+    /// The program, static as `make dist` makes it
+    #[arg(long, value_name = "FILE")]
+    program: PathBuf,
+    /// Take a program of a developer: strip it, and add the libraries that it is loaded with
+    #[arg(long)]
+    with_libraries: bool,
+    /// Certificates of the authorities that the operator trusts on the internet
+    #[arg(long, value_name = "FILE", default_value = "/etc/ssl/certs/ca-certificates.crt")]
+    authorities: PathBuf,
+    /// What the image is called
+    #[arg(long, value_name = "NAME:TAG", default_value = concat!("ghcr.io/kokctl/kokctl-operator:", env!("CARGO_PKG_VERSION")))]
+    reference: String,
+    /// The archive
+    #[arg(long, value_name = "FILE")]
+    output: PathBuf,
 }
 
 fn main() -> ExitCode {
@@ -87,6 +109,7 @@ fn run(command: Command) -> Result<ExitCode, Box<dyn Error>> {
             run_build(&options)
         }
         Command::List { recipes } => list(&recipes.unwrap_or_else(paths::default_recipes)),
+        Command::OperatorImage(arguments) => operator_image(&arguments),
         Command::Verify { bundle } => run_verify(&bundle),
     }
 }
@@ -127,6 +150,20 @@ fn list(recipes: &Path) -> Result<ExitCode, Box<dyn Error>> {
             writeln!(stdout, "  image  {:<24} {}", image.name, image.reference)?;
         }
     }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn operator_image(arguments: &OperatorImage) -> Result<ExitCode, Box<dyn Error>> {
+    let options = operator_image::Options {
+        program: &arguments.program,
+        with_libraries: arguments.with_libraries,
+        authorities: &arguments.authorities,
+        reference: &arguments.reference,
+        architecture: native_architecture(),
+    };
+    let made = operator_image::write(&options, &arguments.output)?;
+    writeln!(io::stderr(), "{}: {} MB unpacked", arguments.reference, made.unpacked.div_ceil(1_000_000))?;
+    writeln!(io::stdout(), "{}", made.digest)?;
     Ok(ExitCode::SUCCESS)
 }
 

@@ -98,8 +98,11 @@ pub fn with_libraries(program: &str) -> Result<Vec<(String, String)>> {
     files.into_iter().map(|path| Ok((path.display().to_string(), sha256_file(&path)?.1))).collect()
 }
 
-/// The libraries that these files are loaded with.
-fn libraries(files: &[PathBuf]) -> Result<Vec<PathBuf>> {
+/// The libraries that these files are loaded with, and the loader itself, under the paths at which it looks for them.
+///
+/// # Errors
+/// When one of them is not there.
+pub fn libraries(files: &[PathBuf]) -> Result<Vec<PathBuf>> {
     let Some(first) = files.first() else { return Ok(Vec::new()) };
     let output = Command::new("ldd").env_clear().env("LC_ALL", "C").args(files).output().map_err(ReleaseError::io("run ldd for", first))?;
     let text = String::from_utf8_lossy(&output.stdout);

@@ -19,6 +19,7 @@ pub mod kubeadm;
 pub mod make;
 pub mod mirror;
 pub mod oci;
+pub mod operator_image;
 pub mod paths;
 pub mod progress;
 pub mod recipe;

@@ -7,6 +7,7 @@ use crate::release::archive;
 use crate::release::digest::{sha256, sha256_file};
 use crate::release::elf::is_dynamic;
 use crate::release::oci::{ImageSpec, Index, Manifest, NAME_ANNOTATION, blob_path, write_image};
+use crate::release::operator_image;
 
 const FILES: [(&str, &str); 3] = [("usr/local/bin/b", "two"), ("usr/local/bin/a", "one"), ("c", "three")];
 
@@ -124,4 +125,79 @@ fn dynamic_binaries_are_told_from_static_ones() {
     assert!(!is_dynamic(Cursor::new(&elf)).unwrap());
     assert!(is_dynamic(Cursor::new(b"#!/bin/sh\n".repeat(10))).is_err());
     assert!(is_dynamic(Cursor::new(b"short")).is_err());
+}
+
+/// As much of a static program as the builder looks at.
+fn static_program(folder: &Path, size: u64) -> PathBuf {
+    let path = folder.join("program");
+    let mut elf = vec![0_u8; 64];
+    elf[..6].copy_from_slice(&[0x7f, b'E', b'L', b'F', 2, 1]);
+    fs::write(&path, elf).unwrap();
+    File::options().write(true).open(&path).unwrap().set_len(size).unwrap();
+    path
+}
+
+fn operators<'a>(program: &'a Path, authorities: &'a Path, with_libraries: bool) -> operator_image::Options<'a> {
+    operator_image::Options { program, with_libraries, authorities, reference: "registry.example/operator:1", architecture: "amd64" }
+}
+
+/// Paths of the layer, without folders.
+fn layer(archive: &Path) -> BTreeMap<String, u64> {
+    let contents = contents(archive);
+    let index: Index = serde_json::from_slice(&contents["index.json"]).unwrap();
+    let manifest: Manifest = serde_json::from_slice(&contents[&blob_path(&index.manifests[0].digest)]).unwrap();
+    let mut layer = tar::Archive::new(contents[&blob_path(&manifest.layers[0].digest)].as_slice());
+    let entries = layer.entries().unwrap().map(Result::unwrap).filter(|entry| entry.header().entry_type().is_file());
+    entries.map(|entry| (entry.path().unwrap().to_string_lossy().into_owned(), entry.size())).collect()
+}
+
+#[test]
+fn the_operators_image_is_its_program_and_authorities_and_the_same_each_time() {
+    let folder = tempfile::tempdir().unwrap();
+    let authorities = folder.path().join("authorities");
+    fs::write(&authorities, "certificates").unwrap();
+    let program = static_program(folder.path(), 5_000);
+    let options = operators(&program, &authorities, false);
+    let paths = ["one.tar", "other.tar"].map(|name| folder.path().join(name));
+    let [one, other] = paths.each_ref().map(|path| operator_image::write(&options, path).unwrap());
+    assert_eq!((&one, one.unpacked), (&other, 5_012));
+    assert!(fs::read(&paths[0]).unwrap() == fs::read(&paths[1]).unwrap());
+    let expected = [("etc/ssl/certs/ca-certificates.crt", 12), ("kokctl", 5_000)].map(|(path, size)| (path.to_owned(), size));
+    assert_eq!(layer(&paths[0]), BTreeMap::from(expected));
+    let contents = contents(&paths[0]);
+    let manifest: Manifest = serde_json::from_slice(&contents[&blob_path(&one.digest)]).unwrap();
+    let config: serde_json::Value = serde_json::from_slice(&contents[&blob_path(&manifest.config.digest)]).unwrap();
+    assert_eq!((&config["config"]["User"], &config["config"]["Entrypoint"]), (&"65532:65532".into(), &serde_json::json!(["/kokctl"])));
+    assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 4, "nothing else is left");
+}
+
+#[test]
+fn a_release_that_is_large_or_asks_for_a_loader_makes_no_image() {
+    let folder = tempfile::tempdir().unwrap();
+    let authorities = folder.path().join("authorities");
+    fs::write(&authorities, "certificates").unwrap();
+    let to = folder.path().join("image.tar");
+    let large = static_program(folder.path(), 45_000_000);
+    let said = operator_image::write(&operators(&large, &authorities, false), &to).unwrap_err().to_string();
+    assert!(said.contains("45000012 bytes are more than the 45000000"), "{said}");
+    let dynamic = Path::new("/usr/bin/true");
+    let said = operator_image::write(&operators(dynamic, &authorities, false), &to).unwrap_err().to_string();
+    assert!(said.contains("/usr/bin/true: it asks for a loader") && said.contains("--with-libraries"), "{said}");
+    assert!(!to.exists());
+}
+
+#[test]
+fn a_developers_program_comes_with_its_loader_and_libraries() {
+    let folder = tempfile::tempdir().unwrap();
+    let authorities = folder.path().join("authorities");
+    fs::write(&authorities, "certificates").unwrap();
+    let to = folder.path().join("image.tar");
+    // This test itself, which is not stripped.
+    let program = std::env::current_exe().unwrap();
+    operator_image::write(&operators(&program, &authorities, true), &to).unwrap();
+    let layer = layer(&to);
+    assert!(layer["kokctl"] < fs::metadata(&program).unwrap().len() / 2, "{layer:?}");
+    let loader = crate::release::elf::interpreter(File::open(&program).unwrap()).unwrap().unwrap();
+    assert!(layer.contains_key(loader.trim_start_matches('/')), "{layer:?}");
+    assert!(layer.keys().any(|path| path.ends_with("/libc.so.6")), "{layer:?}");
 }
