@@ -1,11 +1,13 @@
 //! `kokctl operator`
 
+mod manifests;
+
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use clap::{Args, ValueEnum};
+use clap::{Args, Subcommand, ValueEnum};
 use tokio::sync::watch;
 
 use super::process;
@@ -21,7 +23,10 @@ use crate::state::StateFolder;
 /// Each operation is carried out as on the command line, by what its Cluster names: an inventory, variables and a private key in the objects of
 /// kube-on-kube or kubean. Several replicas may run; one that is ended is gone on with by another one.
 #[derive(Debug, Args)]
+#[command(args_conflicts_with_subcommands = true)]
 pub(super) struct Arguments {
+    #[command(subcommand)]
+    verb: Option<Verb>,
     /// The kubeconfig of the meta-cluster; in a pod of it none is needed
     #[arg(long, value_name = "FILE")]
     kubeconfig: Option<PathBuf>,
@@ -66,6 +71,11 @@ pub(super) struct Arguments {
     accept_new_host_keys: bool,
 }
 
+#[derive(Debug, Subcommand)]
+enum Verb {
+    Manifests(manifests::Arguments),
+}
+
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum GroupName {
     #[value(name = "kubeonkube.clay.io")]
@@ -75,6 +85,9 @@ enum GroupName {
 }
 
 pub(super) async fn run(arguments: &Arguments) -> Result<(), Vec<Failure>> {
+    if let Some(Verb::Manifests(arguments)) = &arguments.verb {
+        return manifests::run(arguments);
+    }
     let settings = settings(arguments).map_err(|failure| vec![failure])?;
     serve(settings).await.map_err(|failure| vec![failure])
 }

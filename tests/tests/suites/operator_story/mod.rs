@@ -2,13 +2,13 @@
 
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
-use std::process::{Child, Stdio};
+use std::process::{Child, Command, Stdio};
 
 use kok_tests::lab::Lab;
 use serde_json::{Value, json};
 
 use crate::api_server_support::ApiServer;
-use crate::cluster_support::kokctl::Kokctl;
+use crate::cluster_support::kokctl::{Kokctl, program};
 use crate::lab_support::wait_for;
 
 /// Where everything of the clusters is.
@@ -16,21 +16,25 @@ pub const NAMESPACE: &str = "kubeonkube";
 /// An API server answers within this time, and whoever watches it hears of everything.
 const SOON: u64 = 30;
 
-/// A meta-cluster with the definitions, and with the roles that the operator has.
+/// A meta-cluster with what `kokctl operator manifests` prints: the definitions, and the roles that the operator has.
 pub fn meta_cluster(lab: &Lab) -> ApiServer {
     let server = ApiServer::start_in(lab);
+    server.ok(&["apply", "--server-side", "-f", "-"], &manifests("definitions"));
     for kind in ["clusters", "clusteroperations"] {
-        server.ok(&["apply", "--server-side", "-f", "-"], &source(&format!("deploy/crds/{kind}.kubeonkube.clay.io.yaml")));
         server.ok(&["wait", "--for=condition=Established", "--timeout=20s", &format!("crd/{kind}.kubeonkube.clay.io")], "");
     }
     manifests_are_taken(&server);
-    for file in ["namespace", "rbac"] {
-        let text = source(&format!("deploy/manifests/{file}.yaml"));
-        let text = text.replace("namespace: kokctl}", &format!("namespace: {NAMESPACE}}}")).replace("name: kokctl\n", "name: kubeonkube\n");
-        // The namespace of Events comes a moment after the server.
-        wait_for("the roles", SOON, || server.kubectl(&["apply", "-f", "-"], &text).success);
-    }
+    // The namespace of Events comes a moment after the server.
+    let operator = manifests("operator");
+    wait_for("the roles", SOON, || server.kubectl(&["apply", "--validate=strict", "-f", "-"], &operator).success);
     server
+}
+
+/// A part of what kokctl prints for this namespace.
+fn manifests(part: &str) -> String {
+    let output = Command::new(program()).args(["operator", "manifests", "--namespace", NAMESPACE, "--only", part]).output().unwrap();
+    assert!(output.status.success(), "{output:?}");
+    String::from_utf8(output.stdout).unwrap()
 }
 
 /// What is meant for a meta-cluster with nodes is right, and its pods would be admitted. The namespace of Events comes a moment after the server.
@@ -49,7 +53,8 @@ fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("..")
 }
 
-fn source(path: &str) -> String {
+/// A file of the source tree.
+pub fn source(path: &str) -> String {
     fs::read_to_string(root().join(path)).unwrap()
 }
 
@@ -98,13 +103,25 @@ impl Drop for Operator {
     }
 }
 
+/// A cluster that kubectl asks as its administrator.
+pub trait Kubectl {
+    /// Standard output of kubectl, which has to succeed.
+    fn ok(&self, arguments: &[&str], input: &str) -> String;
+}
+
+impl Kubectl for ApiServer {
+    fn ok(&self, arguments: &[&str], input: &str) -> String {
+        Self::ok(self, arguments, input)
+    }
+}
+
 /// An object as JSON.
-pub fn object(server: &ApiServer, kind: &str, name: &str) -> Value {
+pub fn object(server: &impl Kubectl, kind: &str, name: &str) -> Value {
     serde_json::from_str(&server.ok(&["get", kind, name, "-n", NAMESPACE, "-o", "json"], "")).unwrap()
 }
 
 /// The status of an operation.
-pub fn status(server: &ApiServer, name: &str) -> Value {
+pub fn status(server: &impl Kubectl, name: &str) -> Value {
     object(server, "kokop", name)["status"].clone()
 }
 
