@@ -12,6 +12,7 @@
     unreachable_pub
 )]
 
+mod admission;
 mod api_server;
 mod api_server_support;
 mod bad_input;
