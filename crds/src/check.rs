@@ -38,6 +38,17 @@ const PREFIX_IPV6: &str = "spec.network.nodePrefixIPv6";
 
 /// Names, addresses and roles of all hosts together.
 pub(crate) fn hosts(decoder: &mut Decoder, hosts: &[ReadHost<'_>], field: Option<&Field<'_>>) {
+    names_and_addresses(decoder, &hosts.iter().collect::<Vec<_>>());
+    control_planes(decoder, hosts, field);
+    members(decoder, hosts);
+    // An inventory says it of all its hosts at once, and means the nodes.
+    if matches!(decoder.wording(), Wording::Cluster) {
+        hosts.iter().filter_map(|host| host.host.as_ref()).for_each(|host| marks_of_no_node(decoder, host));
+    }
+}
+
+/// Names and addresses of all hosts together.
+pub(crate) fn names_and_addresses(decoder: &mut Decoder, hosts: &[&ReadHost<'_>]) {
     unique(decoder, hosts.iter().filter_map(|host| host.name.as_ref()), "name");
     unique(decoder, hosts.iter().filter_map(|host| host.address.as_ref()), "address");
     reached(decoder, hosts);
@@ -47,12 +58,6 @@ pub(crate) fn hosts(decoder: &mut Decoder, hosts: &[ReadHost<'_>], field: Option
             decoder
                 .report(problem.because("every host has that name for itself").hint("give the host a name of its own, for example `cp1`"));
         }
-    }
-    control_planes(decoder, hosts, field);
-    members(decoder, hosts);
-    // An inventory says it of all its hosts at once, and means the nodes.
-    if matches!(decoder.wording(), Wording::Cluster) {
-        hosts.iter().filter_map(|host| host.host.as_ref()).for_each(|host| marks_of_no_node(decoder, host));
     }
 }
 
@@ -137,7 +142,7 @@ fn unique<'a, T: Ord + ToString + 'a>(decoder: &mut Decoder, values: impl Iterat
 }
 
 /// Where SSH leads is one host: what is done for one would be done to the other.
-fn reached(decoder: &mut Decoder, hosts: &[ReadHost<'_>]) {
+fn reached(decoder: &mut Decoder, hosts: &[&ReadHost<'_>]) {
     let mut seen: BTreeMap<String, Vec<&Host>> = BTreeMap::new();
     for (index, host) in hosts.iter().enumerate().filter_map(|(index, host)| Some((index, host.host.as_ref()?))) {
         let place = host.ssh.address.clone().unwrap_or_else(|| host.address.to_string()).to_ascii_lowercase();

@@ -1,12 +1,13 @@
 //! A whole Cluster: each part is read, and then what ties them together is checked.
 
 use crate::check;
-use crate::decode::{Decoder, Field, Fields, Wording};
+use crate::decode::{Decoder, Field, Fields, Form, Wording};
 use crate::message::Kind;
-use crate::model::{Cluster, Concealed, Network, Settings};
+use crate::model::{Cluster, Concealed, Host, HostResources, Network, Settings};
 use crate::position::Positions;
 use crate::read::{
-    API_VERSION, CLUSTER, KIND, ReadHost, SPEC, addons, endpoint, hosts, network, parts, read_name, read_version, removed, ssh, time,
+    API_VERSION, CLUSTER, KIND, ReadHost, SPEC, addons, endpoint, fleet, hosts, network, parts, read_name, read_version, removed,
+    resources, ssh, time,
 };
 use crate::tree::{self, Node, Value};
 use crate::variables::{Given, Said, Sayings, variable_of_field};
@@ -56,6 +57,23 @@ pub(crate) fn read_tree(node: &Node, wording: Wording) -> Reading {
     let cluster = read_fields(node, &mut decoder);
     outcome(cluster, decoder)
 }
+
+/// Reads the hosts out of the tree of a Fleet.
+pub(crate) fn read_fleet(node: &Node) -> Reading {
+    let mut decoder = Decoder::default();
+    let read = |decoder: &mut Decoder| {
+        let top = decoder.fields(&Field { path: String::new(), node }, &FLEET)?;
+        let name = decoder.required(&top, "metadata").and_then(|metadata| read_name(decoder, &metadata));
+        let spec = decoder.required(&top, "spec").and_then(|spec| fleet::read(decoder, &spec));
+        let (cluster, hosts) = spec?;
+        check::names_and_addresses(decoder, &hosts.iter().collect::<Vec<_>>());
+        Some(Cluster { name: name?, ..cluster })
+    };
+    let cluster = read(&mut decoder);
+    outcome(cluster, decoder)
+}
+
+const FLEET: Form = Form { what: "a Fleet", fields: CLUSTER.fields, refused: &[] };
 
 fn outcome(cluster: Option<Cluster>, mut decoder: Decoder) -> Reading {
     let variables = decoder.take_given();
@@ -171,6 +189,7 @@ fn read_spec(decoder: &mut Decoder, spec: &Field<'_>) -> Option<Cluster> {
         check::sysctls(decoder, network, &settings, fields.position());
     }
     check::time_sources(decoder, fields.get("time").as_ref(), &hosts);
+    let resources = read_resources(decoder, fields.get("hostResources").as_ref(), &hosts);
     Some(Cluster {
         name: String::new(),
         kubernetes_version: kubernetes_version?,
@@ -180,11 +199,27 @@ fn read_spec(decoder: &mut Decoder, spec: &Field<'_>) -> Option<Cluster> {
         network: network?,
         time,
         addons: of_network.flatten().into_iter().chain(addons).collect(),
+        resources,
+        fleet: None,
         settings,
         concealed: Concealed::default(),
         underway: None,
         positions: Positions::default().with_hosts(names),
     })
+}
+
+/// What is declared for the hosts, by their names and their roles.
+fn read_resources(decoder: &mut Decoder, field: Option<&Field<'_>>, hosts: &[ReadHost<'_>]) -> HostResources {
+    let Some(field) = field else { return HostResources::default() };
+    let hosts = || hosts.iter().filter_map(|read| read.host.as_ref());
+    let of = |wanted: fn(&Host) -> bool| hosts().filter(|host| wanted(host)).map(|host| host.name.clone()).collect();
+    let groups = [
+        ("control-plane".to_owned(), of(|host| host.roles.control_plane)),
+        ("worker".to_owned(), of(|host| host.roles.worker)),
+        ("etcd".to_owned(), of(|host| host.roles.etcd)),
+    ];
+    let places = resources::Places { hosts: hosts().map(|host| host.name.clone()).collect(), groups: groups.into() };
+    resources::read(decoder, field, &places)
 }
 
 /// What is said by fields that are variables, and under `vars`.

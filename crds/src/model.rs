@@ -15,6 +15,7 @@ pub(crate) mod etcd;
 mod host;
 mod network;
 mod node_dns;
+mod resource;
 mod settings;
 mod ssh;
 mod time;
@@ -39,6 +40,7 @@ pub use host::{Host, Roles, Taint, TaintEffect};
 pub use network::{FlannelBackend, Ipv6Network, Network, NetworkPlugin};
 pub(crate) use network::{LEAST_MTU, MOST_MTU};
 pub use node_dns::{DnsZone, NodeDns};
+pub use resource::{Account, Content, Fleet, HostResource, HostResources, LocalFile, Rights, Text, Vars, Wish};
 pub use settings::{
     DEFAULT_OPEN_FILES, EtcdDeployment, FirewallPolicy, HostSettings, KubeProxyMode, Mirror, RegistryMirrors, SelinuxState, Settings,
     TomlScalar,
@@ -66,6 +68,10 @@ pub struct Cluster {
     pub time: TimeSync,
     /// What is installed besides, the network first if that comes from a manifest.
     pub addons: Vec<Addon>,
+    /// What is wanted of the hosts themselves.
+    pub resources: HostResources,
+    /// Whether these are hosts and nothing else: then no host has a role, and only hosts, logins and `resources` count.
+    pub fleet: Option<Fleet>,
     /// Settings that were given under `vars`, with their defaults filled in.
     pub settings: Settings,
     /// What was encrypted in the user's files, as far as its text is a secret.

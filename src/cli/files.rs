@@ -13,7 +13,7 @@ use kok_crds::{File, Input, Notice, Problem, Role, read_input, read_input_with};
 
 use super::{exposed, process};
 use crate::clock::Clock;
-use crate::failure::Failure;
+use crate::failure::{Failure, Kind};
 use crate::inputs;
 use crate::ui::status_line;
 
@@ -105,7 +105,29 @@ impl ClusterFiles {
         self.checked(read_files(&files, notices, &extra.vault)?, extra)
     }
 
+    /// The hosts of a Fleet, with what is declared for them.
+    pub(super) fn fleet(&self, extra: &ExtraVars) -> Result<(Input, Cluster), Vec<Failure>> {
+        let (input, cluster) = self.right(self.input(extra)?, extra)?;
+        if cluster.fleet.is_none() {
+            let failure = Failure::new(Kind::Input, "the file is of a Cluster, and `kokctl converge` is for hosts without Kubernetes");
+            let failure = failure.at(self.path().display().to_string());
+            return Err(vec![failure.hint("run `kokctl apply`; `--only resources` does what is declared under `hostResources` alone")]);
+        }
+        Ok((input, cluster))
+    }
+
+    /// A cluster with nothing wrong.
     fn checked(&self, input: Input, extra: &ExtraVars) -> Result<(Input, Cluster), Vec<Failure>> {
+        let (input, cluster) = self.right(input, extra)?;
+        if cluster.fleet.is_some() {
+            let failure =
+                Failure::new(Kind::Input, "the file is of a Fleet, which has no Kubernetes").at(self.path().display().to_string());
+            return Err(vec![failure.hint("run `kokctl converge`; for a cluster of Kubernetes write a Cluster")]);
+        }
+        Ok((input, cluster))
+    }
+
+    fn right(&self, input: Input, extra: &ExtraVars) -> Result<(Input, Cluster), Vec<Failure>> {
         let Some(cluster) = input.cluster.clone() else {
             return Err(input.problems.into_iter().map(Failure::problem).collect());
         };

@@ -7,6 +7,7 @@ mod changing;
 mod check;
 mod common;
 mod completions;
+mod converge;
 mod convert;
 mod drain;
 mod drain_arguments;
@@ -85,6 +86,7 @@ enum Verb {
     Check(check::Arguments),
     Plan(plan::Arguments),
     Validate(validate::Arguments),
+    Converge(converge::Arguments),
     Convert(convert::Arguments),
     Vars(vars::Arguments),
     Status(status::Arguments),
@@ -136,6 +138,7 @@ pub fn main() -> ExitCode {
                 Verb::Check(arguments) => check::run(&arguments).await,
                 Verb::Plan(arguments) => plan::run(&arguments).await,
                 Verb::Validate(arguments) => validate::run(&arguments),
+                Verb::Converge(arguments) => converge::run(&arguments).await,
                 Verb::Convert(arguments) => convert::run(&arguments),
                 Verb::Vars(arguments) => vars::run(&arguments),
                 Verb::Status(arguments) => status::run(&arguments).await,

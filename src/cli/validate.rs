@@ -71,7 +71,7 @@ fn is_valid(input: &Input) -> bool {
 
 /// Adds what the cluster asks for by its version, and the bundle does not have.
 fn compare(input: &mut Input, bundle: &BundleFolder) {
-    let Some(cluster) = &input.cluster else { return };
+    let Some(cluster) = input.cluster.as_ref().filter(|cluster| cluster.fleet.is_none()) else { return };
     let kubernetes = ("Kubernetes", cluster.kubernetes_version.to_string(), releases(bundle), "spec.kubernetesVersion");
     let own = cluster.settings.containerd_version.as_ref().map(ToString::to_string);
     let held: BTreeSet<&str> = bundle.bundle().versions("containerd").collect();
@@ -107,7 +107,9 @@ fn roles(roles: kok_crds::model::Roles, etcd_units: bool) -> &'static str {
         (true, false, false) => "control-plane",
         (false, true, true) => "worker, etcd",
         (false, true, false) => "worker",
-        (false, false, _) => "etcd",
+        (false, false, true) => "etcd",
+        (false, false, false) if roles.etcd => "etcd",
+        (false, false, false) => "",
     }
 }
 

@@ -110,6 +110,21 @@ pub(super) async fn converge(
     Ok(observed.planned(plan, warnings, now_seconds))
 }
 
+/// Makes the plan that brings the hosts of a fleet, or some of them, to what is declared for them.
+pub(super) async fn converge_fleet(
+    fleet: &Cluster,
+    selection: &Selection,
+    tolerance: Tolerance,
+    context: &Context,
+) -> Result<Planned, Vec<Failure>> {
+    let looks = plan::fleet_looks(fleet).map_err(refused(Kind::Input))?;
+    let mut observed =
+        Observed { cluster: fleet, looks, tolerance, left_out: BTreeMap::new(), links: Links::new(), seen: Seen::default(), context };
+    observed.ask(|host| selection.has_host(host)).await?;
+    let plan = observed.repeat(|seen| plan::fleet(fleet, seen, selection)).await?;
+    Ok(observed.planned(plan, Vec::new(), Clock::seconds()))
+}
+
 /// Makes the plan that takes every host out of the cluster, and says of which member a snapshot is to be taken before that. Of those that the file wants gone
 /// anyway, whoever can't be reached is passed over, and named; and whoever is part of another cluster by now is none of this one's.
 pub(super) async fn take_down(

@@ -1,4 +1,4 @@
-//! What a cluster's files name besides themselves: objects of addons, the user's own authorities, what was issued elsewhere, the keys that are
+//! What a cluster's files name besides themselves: objects of addons, files for the hosts, the user's own authorities, what was issued elsewhere, the keys that are
 //! kept. Where it comes from, its caller says by [`Files`].
 
 mod authorities;
@@ -8,6 +8,7 @@ mod files;
 mod issued;
 mod local;
 mod manifests;
+mod resources;
 mod vault;
 
 use kok_crds::Input;
@@ -21,6 +22,7 @@ pub use vault::Passwords;
 #[must_use]
 pub fn load(mut input: Input, files: &dyn Files) -> Input {
     manifests::load(&mut input, files);
+    resources::load(&mut input, files);
     authorities::load(&mut input, files);
     issued::load(&mut input, files);
     escrow::load(&mut input, files);

@@ -52,6 +52,20 @@ impl Secrets {
         Self { by_name: BTreeMap::new(), made: 0, kept_in: None, encrypted: Concealed::default(), confidential: OnceLock::new() }
     }
 
+    /// What the plan brings along itself, for plans that name nothing else.
+    #[must_use]
+    pub fn given(cluster: &Cluster, plan: &Plan) -> Self {
+        let mut secrets = Self { encrypted: cluster.concealed.clone(), ..Self::none() };
+        secrets.take(plan);
+        secrets
+    }
+
+    /// Takes over what stands in files that the user declares.
+    fn take(&mut self, plan: &Plan) {
+        let given = plan.steps().filter_map(|step| step.given());
+        self.by_name.extend(given.map(|(name, text)| (name.clone(), Zeroizing::new(text.expose().to_owned()))));
+    }
+
     /// Makes or reads every secret that the plan names. The authorities are those of their keepers; what none keeps is made, for the cluster is
     /// new. Where the user has an escrow, what is made is in there when this returns, and what an earlier run has left there is not made again.
     ///
@@ -67,7 +81,8 @@ impl Secrets {
         home: Option<&Path>,
     ) -> Result<Self, Failure> {
         let mut names = named(plan);
-        let mut secrets = Self { encrypted: cluster.concealed.clone(), ..Self::none() };
+        let mut secrets = Self::given(cluster, plan);
+        names.retain(|name| !secrets.by_name.contains_key(name));
         let mut escrow = Escrowed::read(cluster, home)?;
         secrets.encryption(cluster, &mut names, &mut escrow, links).await?;
         // Where nothing is to be done, and nothing to be kept, no key leaves a host.
@@ -186,7 +201,7 @@ impl Secrets {
             SecretName::JoinConfiguration { host: name } => {
                 documents::join_configuration(cluster, host(name)?, &token.text()).map_err(defect)?
             }
-            SecretName::EncryptionConfiguration { .. } => {
+            SecretName::EncryptionConfiguration { .. } | SecretName::HostFile { .. } => {
                 return Err(Failure::new(Kind::Internal, format!("{name} was not read")));
             }
             SecretName::DiscoveryKubeconfig => {

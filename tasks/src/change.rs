@@ -26,6 +26,8 @@ pub enum ChangeKind {
     Create,
     /// Delete an object of the cluster that kokctl has not made.
     Delete,
+    /// Not start with the host, from now on.
+    Disable,
     /// Do a step again, because one that it follows changes.
     DoAgain,
     /// Start with the host, from now on.
@@ -48,6 +50,13 @@ pub enum ChangeKind {
     Mode(u32),
     /// Nothing for now: the host can't be reached.
     NotNow,
+    /// Set mode and owner of a path, and leave its content alone.
+    Owned {
+        /// The permission bits.
+        mode: u32,
+        /// The owner, for people.
+        owner: String,
+    },
     /// Open ports of the host.
     Open,
     /// Have the kubelet's kubeconfig name the kubelet's own certificate.
@@ -95,6 +104,7 @@ impl fmt::Display for ChangeKind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::Mode(mode) => return write!(f, "set mode {mode:04o} and owner root"),
+            Self::Owned { mode, owner } => return write!(f, "set mode {mode:04o} and owner {owner}"),
             Self::SetTo(value) => return write!(f, "set to {value}"),
             Self::Add => "add",
             Self::Apply => "apply",
@@ -104,6 +114,7 @@ impl fmt::Display for ChangeKind {
             Self::Cordon => "cordon",
             Self::Create => "create",
             Self::Delete => "delete",
+            Self::Disable => "disable",
             Self::DoAgain => "do again",
             Self::Enable => "enable",
             Self::Evict => "evict its pods",

@@ -52,7 +52,13 @@ impl Fragment {
     /// Writes a whole file: nothing else ever sees a part of it, and its mode and owner (root) are right before its content is there. What is
     /// not what was sent never takes its place.
     pub fn put(&mut self, path: &str, mode: u32, content: Content<'_>) {
-        self.pipe(content, &format!("put {} {mode:04o}", quote(path)), "");
+        self.put_as(path, mode, "0:0", content);
+    }
+
+    /// The same with another owner: an argument of chown(1) as a word of the shell.
+    pub(crate) fn put_as(&mut self, path: &str, mode: u32, owner: &str, content: Content<'_>) {
+        let others = if owner == "0:0" { String::new() } else { format!(" {owner}") };
+        self.pipe(content, &format!("put {} {mode:04o}", quote(path)), &others);
     }
 
     /// A function that gets `content` through `base64 -d`, and its digest as an argument.

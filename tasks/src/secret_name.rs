@@ -33,6 +33,13 @@ pub enum SecretName {
     /// The kubeconfig by which a joining host finds the cluster: its address and its certificate authority. No secret, but known only when
     /// the authority exists.
     DiscoveryKubeconfig,
+    /// What stands in a file that a user declares for a host.
+    HostFile {
+        /// The host.
+        host: String,
+        /// Path of the file.
+        path: String,
+    },
     /// The API servers' EncryptionConfiguration with its key.
     EncryptionConfiguration {
         /// The control plane that has the key; without one there is none yet, and it is made.
@@ -44,6 +51,7 @@ impl fmt::Display for SecretName {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::ControlPlaneFile { host, path } => write!(f, "{path} of {host}"),
+            Self::HostFile { host, path } => write!(f, "{path} of {host}"),
             Self::SuperAdminKubeconfig { host } => write!(f, "super-admin.conf of {host}"),
             Self::BootstrapTokenConfiguration { host } => write!(f, "InitConfiguration of {host} with the bootstrap token"),
             Self::JoinConfiguration { host } => write!(f, "JoinConfiguration of {host}"),

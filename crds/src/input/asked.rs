@@ -242,7 +242,11 @@ fn inventory_of(cluster: &Cluster) -> Result<Inventory, Vec<Problem>> {
     };
     let planes = names(&|host| host.roles.control_plane);
     let (etcd, workers) = (names(&|host| host.roles.etcd), names(&|host| host.roles.worker));
-    let groups = [("kube_control_plane", planes), ("etcd", etcd), ("kube_node", workers)];
+    let mut groups = vec![("kube_control_plane", planes), ("etcd", etcd), ("kube_node", workers)];
+    if let Some(fleet) = &cluster.fleet {
+        groups = vec![("ungrouped", names(&|_| true))];
+        groups.extend(fleet.groups.iter().map(|(group, hosts)| (group.as_str(), hosts.iter().map(String::as_str).collect())));
+    }
     Inventory::of_groups(&Position { file: "the cluster's hosts".into(), line: 1, column: 1 }, &groups)
 }
 

@@ -4,7 +4,7 @@ use super::document::Document;
 use super::holder::Holders;
 use super::{ClusterForm, ClusterObject, SshKey, head, reference};
 use crate::decode::{Decoder, Field, Form, Wording};
-use crate::examine::{Reading, read_tree};
+use crate::examine::{Reading, read_fleet, read_tree};
 use crate::model::{Ssh, Via};
 use crate::read::{OPERATOR, SPEC, SSH_AUTH_REF};
 use crate::tree::{Entry, Node, Value};
@@ -44,6 +44,16 @@ pub(super) fn read(document: &Document<'_>, holders: &Holders<'_>, decoder: &mut
             .hint("keep the inventory with its variables, or the fields of the cluster's own"),
     );
     None
+}
+
+/// Reads a Fleet, which is hosts and nothing else.
+pub(super) fn read_hosts(document: &Document<'_>, unread: &mut Reading) -> Option<ClusterObject> {
+    let reading = read_fleet(&document.node);
+    unread.problems.extend(reading.problems);
+    let cluster = reading.cluster?;
+    let position = cluster.position_of("metadata.name").unwrap_or(&document.node.position).clone();
+    let form = ClusterForm::Inline { cluster: Box::new(cluster.clone()), variables: Vec::new() };
+    Some(ClusterObject { name: cluster.name, position, form })
 }
 
 /// The fields that only the inline form has.

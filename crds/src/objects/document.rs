@@ -12,6 +12,7 @@ use crate::{Notice, Problem};
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Kind {
     Cluster,
+    Fleet,
     Operation,
     ConfigMap,
     Secret,
@@ -21,8 +22,9 @@ pub(super) enum Kind {
 const CORE: [&str; 1] = ["v1"];
 
 /// What objects are called.
-const KINDS: [(&str, &[&str], Kind); 4] = [
+const KINDS: [(&str, &[&str], Kind); 5] = [
     ("Cluster", &API_VERSIONS, Kind::Cluster),
+    ("Fleet", &API_VERSIONS, Kind::Fleet),
     ("ClusterOperation", &API_VERSIONS, Kind::Operation),
     ("ConfigMap", &CORE, Kind::ConfigMap),
     ("Secret", &CORE, Kind::Secret),

@@ -83,6 +83,7 @@ impl Kind {
     pub(super) fn word(self) -> &'static str {
         match self {
             Self::Cluster => "Cluster",
+            Self::Fleet => "Fleet",
             Self::Operation => "ClusterOperation",
             Self::ConfigMap => "ConfigMap",
             Self::Secret => "Secret",
@@ -131,7 +132,7 @@ fn read<'d>(document: &'d Document<'d>, decoder: &mut Decoder) -> Option<Holder<
         Kind::ConfigMap => (&CONFIG_MAP, [("data", false), ("binaryData", true)]),
         // The API server writes `stringData` over `data`.
         Kind::Secret => (&SECRET, [("stringData", false), ("data", true)]),
-        Kind::Cluster | Kind::Operation => return None,
+        Kind::Cluster | Kind::Fleet | Kind::Operation => return None,
     };
     let (fields, head) = head::read(&document.root(), form, decoder)?;
     let mut values = Vec::new();

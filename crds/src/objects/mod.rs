@@ -143,6 +143,7 @@ pub(crate) fn read_partly(
     let of_kind = |kind| documents.iter().filter(move |document| document.kind == kind);
     let mut unread = Reading::default();
     let clusters: Vec<_> = of_kind(Kind::Cluster).map(|document| cluster::read(document, &holders, &mut decoder, &mut unread)).collect();
+    let fleets: Vec<_> = of_kind(Kind::Fleet).filter_map(|document| cluster::read_hosts(document, &mut unread)).collect();
     let operations: Vec<_> = of_kind(Kind::Operation).map(|document| operation::read(document, &holders, &mut decoder)).collect();
     let unread_operations = of_kind(Kind::Operation).zip(&operations).filter(|(_, read)| read.is_none());
     incomplete |= unread_operations.into_iter().any(|(document, _)| operation::may_set_variables(document));
@@ -152,6 +153,7 @@ pub(crate) fn read_partly(
     let named = operations.iter().filter_map(|operation| Some((operation.name.as_deref()?, &operation.position)));
     unique(&mut decoder, named, "ClusterOperation");
     known_clusters(&mut decoder, of_kind(Kind::Cluster).count(), &clusters, &operations);
+    let clusters: Vec<_> = clusters.into_iter().chain(fleets).collect();
     // What is wrong may be the reason why nothing names them.
     let Reading { mut problems, variables: unread, .. } = unread;
     let is_right = decoder.is_clean() && problems.is_empty();

@@ -119,7 +119,7 @@ fn read_one<'a>(decoder: &mut Decoder, item: &Field<'a>, ssh: &Ssh) -> Option<Re
 }
 
 /// A required value with its place.
-fn placed<T>(
+pub(super) fn placed<T>(
     decoder: &mut Decoder,
     fields: &Fields<'_>,
     name: &str,
@@ -129,7 +129,7 @@ fn placed<T>(
     Some((read(decoder, &field)?, field.position().clone()))
 }
 
-fn read_address(decoder: &mut Decoder, field: &Field<'_>) -> Option<IpAddr> {
+pub(super) fn read_address(decoder: &mut Decoder, field: &Field<'_>) -> Option<IpAddr> {
     let text = decoder.text(field)?;
     let problem = Problem::new(format!("{} cannot be the address of a host", quote(text))).at(field.position());
     let problem = match text.parse::<IpAddr>() {

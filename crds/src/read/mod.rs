@@ -4,10 +4,12 @@ pub(crate) mod addons;
 mod annotations;
 pub(crate) mod dual_stack;
 pub(crate) mod endpoint;
+pub(crate) mod fleet;
 pub(crate) mod hosts;
 pub(crate) mod network;
 pub(crate) mod parts;
 pub(crate) mod removed;
+pub(crate) mod resources;
 pub(crate) mod ssh;
 pub(crate) mod time;
 

@@ -224,8 +224,12 @@ const MOST_PIDS: i64 = 4_194_304;
 pub(crate) const HOST_RESOURCES: Part = Part {
     form: Form {
         what: "the field `hostResources`",
-        fields: &["kubeReserved", "systemReserved", "evictionHard", "maxPods", "podPidsLimit"],
-        refused: &[("podPIDsLimit", "write it as `podPidsLimit`"), ("sysctls", "write them as `additional_sysctl` under `vars`")],
+        fields: &["kubeReserved", "systemReserved", "evictionHard", "maxPods", "podPidsLimit", "vars", "hostVars", "resources"],
+        refused: &[
+            ("podPIDsLimit", "write it as `podPidsLimit`"),
+            ("sysctls", "write them as `sysctl` under `resources`"),
+            ("entries", "write them as `resources`"),
+        ],
     },
     leaves: &[
         leaf("evictionHard", "eviction_hard", Kind::Texts, "When the kubelet evicts pods: what must be left, by eviction signal."),
@@ -271,7 +275,10 @@ const INNER: [(&str, &Part); 2] = [("kubeReserved", &KUBE_RESERVED), ("systemRes
 pub(crate) fn read<'a>(decoder: &mut Decoder, spec: &Fields<'a>) -> Vec<Said<'a>> {
     let mut said = Vec::new();
     for (name, part) in PARTS {
-        let fields = spec.get(name).and_then(|field| read_part(decoder, &field, part, &mut said));
+        // A list is of what is declared for the hosts, and says nothing of variables.
+        let is_list = |field: &Field<'_>| name == "hostResources" && matches!(field.node.value, Value::List(_));
+        let field = spec.get(name).filter(|field| !is_list(field));
+        let fields = field.and_then(|field| read_part(decoder, &field, part, &mut said));
         let inner = INNER.iter().filter(|_| name == "hostResources");
         for (name, part) in inner {
             let field = fields.as_ref().and_then(|fields| fields.get(name));

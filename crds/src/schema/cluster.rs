@@ -111,7 +111,11 @@ fn inline() -> Vec<Property> {
         property("containerRuntime", "What runs containers, and where it has images from.", parts::schema(&CONTAINER_RUNTIME, Vec::new())),
         word("delivery", DELIVERY, &Delivery::ALL.map(Delivery::as_str)),
         property("time", "Where the hosts take their time from.", time_sync()),
-        property("hostResources", "What is kept for the hosts, and how much pods may take.", parts::host_resources()),
+        property(
+            "hostResources",
+            "What is declared for the hosts, what is kept for them, and how much pods may take.",
+            parts::host_resources(),
+        ),
         property("certificates", "How certificates are made.", parts::schema(&CERTIFICATES, Vec::new())),
         property("addons", "What is installed besides.", json!({"type": "array", "items": parts::addon()})),
         property("vars", "Everything else, by the names that Kubespray uses.", json!({"type": "object"}))

@@ -8,6 +8,7 @@ mod operation;
 mod operator;
 mod parts;
 mod property;
+mod resources;
 
 use serde_json::{Value, json};
 

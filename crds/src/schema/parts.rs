@@ -3,6 +3,7 @@
 use serde_json::{Value, json};
 
 use super::property::{Property, fields, integer, map, property, text, word};
+use super::resources;
 use crate::read::addons::{ADDON, PRUNE};
 use crate::read::parts::{API_ENDPOINT, HOST_RESOURCES, KUBE_RESERVED, Kind, Leaf, Part, SYSTEM_RESERVED};
 
@@ -18,10 +19,11 @@ pub(super) fn api_endpoint() -> Value {
 
 pub(super) fn host_resources() -> Value {
     let more = vec![
+        resources::list(),
         property("kubeReserved", "What pods can't have, for the kubelet and containerd.", schema(&KUBE_RESERVED, Vec::new())),
         property("systemReserved", "What pods can't have, for the host's programs.", schema(&SYSTEM_RESERVED, Vec::new())),
     ];
-    schema(&HOST_RESOURCES, more)
+    schema(&HOST_RESOURCES, more.into_iter().chain(resources::vars()).collect())
 }
 
 const PRUNED: &str = "What is removed of it when it leaves the manifest: `Objects` (the default) leaves namespaces and definitions, with which others' objects would go.";

@@ -28,7 +28,9 @@ pub(super) struct Document<'a> {
 #[serde(rename_all = "camelCase")]
 struct ClusterDocument<'a> {
     name: &'a str,
-    kubernetes_version: String,
+    /// A fleet has none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    kubernetes_version: Option<String>,
     hosts: Vec<HostDocument<'a>>,
 }
 
@@ -60,6 +62,7 @@ struct StepDocument<'a> {
 struct HostDocument<'a> {
     name: &'a str,
     address: String,
+    #[serde(skip_serializing_if = "str::is_empty")]
     roles: &'static str,
 }
 
@@ -121,7 +124,7 @@ impl<'a> ClusterDocument<'a> {
         };
         Self {
             name: &cluster.name,
-            kubernetes_version: cluster.kubernetes_version.to_string(),
+            kubernetes_version: cluster.fleet.is_none().then(|| cluster.kubernetes_version.to_string()),
             hosts: cluster.hosts.iter().map(host).collect(),
         }
     }

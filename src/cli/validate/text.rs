@@ -12,7 +12,10 @@ use crate::ui::line;
 /// Shows it: of the variables all, or those that need attention, with the options that name the files.
 pub(super) fn show(input: &Input, bundle: Option<&BundleFolder>, (all, options): (bool, &str)) {
     let Input { cluster, operations, variables, notices, .. } = input;
-    if let Some(cluster) = cluster {
+    if let Some(fleet) = cluster.as_ref().filter(|cluster| cluster.fleet.is_some()) {
+        let declared = counted(fleet.resources.entries.len(), "thing is", "things are");
+        line(&format!("fleet {}: {}; {declared} declared for them", fleet.name, count(fleet.hosts.len(), "host")));
+    } else if let Some(cluster) = cluster {
         summary(cluster);
         match bundle {
             Some(bundle) => line(&format!("the bundle has Kubernetes {}", releases(bundle).join(", "))),

@@ -8,7 +8,7 @@ use std::time::Duration;
 use kok_tasks::artifact::{Artifact, Supply};
 use kok_tasks::change::{Change, ChangeKind, Verdict};
 use kok_tasks::plan::{Step, StepId};
-use kok_tasks::resources::{Binary, File, FileContent, Resource};
+use kok_tasks::resources::{Binary, File, FileContent, Owner, Resource};
 use kok_tasks::script::Content;
 
 use super::*;
@@ -77,7 +77,7 @@ fn of_key() -> (Order, Secrets) {
         id: StepId::parse("cp1/certificates/pki/apiserver.key").unwrap(),
         host: "cp1".into(),
         task: "certificates",
-        action: Resource::File(File { path: KEY.into(), mode: 0o600, content }).into(),
+        action: Resource::File(File { path: KEY.into(), mode: 0o600, owner: Owner::default(), content }).into(),
         deadline: Duration::from_secs(60),
         triggers: Vec::new(),
         gate: None,

@@ -3,7 +3,7 @@
 
 use std::sync::LazyLock;
 
-use kok_tasks::observe::{Look, Looks, Nonce, parse};
+use kok_tasks::observe::{Look, Looks, Nonce, Piece, parse};
 use libfuzzer_sys::fuzz_target;
 
 static LOOKS: LazyLock<Looks> = LazyLock::new(|| {
@@ -17,6 +17,9 @@ static LOOKS: LazyLock<Looks> = LazyLock::new(|| {
         Look::Sysctl(text("net.ipv4.ip_forward")),
         Look::KernelModule(text("overlay")),
         Look::Block(text("/etc/hosts")),
+        Look::Piece(Piece::User(text("app"))),
+        Look::Piece(Piece::Package(text("nginx"))),
+        Look::Piece(Piece::Line { path: text("/etc/x"), line: text("a"), starts_with: None }),
         Look::Command(text("tar")),
         Look::Matching(text("/etc/containerd/certs.d/*/kokctl")),
         Look::Swap,
@@ -40,7 +43,7 @@ static LOOKS: LazyLock<Looks> = LazyLock::new(|| {
 fuzz_target!(|answer: &[u8]| {
     match parse(&Nonce::new([0x5a; 16]), &LOOKS, answer) {
         Ok(seen) => {
-            assert!(seen.paths.len() <= 3 && seen.units.len() == 1 && seen.modules.len() == 1);
+            assert!(seen.pieces.len() == 3 && seen.paths.len() <= 3 && seen.units.len() == 1 && seen.modules.len() == 1);
             // Of interfaces nobody knows the names before.
             assert!(seen.sysctls.keys().filter(|name| !name.ends_with(".accept_ra")).count() == 1);
         }

@@ -62,7 +62,7 @@ fn plan(view: &HostView<'_>, draft: &mut Draft<'_>) -> Result<(), Refusal> {
     for (name, path) in [(FOLDER_STEP, FOLDER), (SCHEDULER_FOLDER_STEP, SCHEDULER_FOLDER)] {
         let is_wanted = texts.iter().any(|file| file.path.starts_with(path)) || (encrypts && path == FOLDER);
         if is_wanted {
-            let folder = draft.add(name, Resource::Directory(Directory { path: path.to_owned(), mode: 0o700 }));
+            let folder = draft.add(name, Resource::Directory(Directory::new(path, 0o700)));
             draft.needs(&folder, &view.id(kubeadm_configuration::FOLDER), Reason::Inside);
         }
     }
@@ -92,7 +92,7 @@ fn encryption(view: &HostView<'_>, draft: &mut Draft<'_>) -> Result<(), Refusal>
     let because = || "it encrypts other resources than are asked for".to_owned();
     let replace = found.map(|found| Replace { because: because(), changed_nanoseconds: found.changed_nanoseconds });
     let content = FileContent::Secret { name: SecretName::EncryptionConfiguration { keeper }, replace, without: None };
-    let key = draft.add(KEY, Resource::File(File { path: ENCRYPTION.to_owned(), mode: 0o600, content }));
+    let key = draft.add(KEY, Resource::File(File::new(ENCRYPTION, 0o600, content)));
     draft.needs(&key, &view.id(FOLDER_STEP), Reason::Inside);
     rolling::needed_by(view, draft, &key);
     let said = draft.add(SUMMARY, Resource::File(File::text(ENCRYPTION_SUMMARY, summary).mode(0o600)));

@@ -346,7 +346,7 @@ fn file(view: &HostView<'_>, draft: &mut Draft<'_>, material: Material, wrong: O
         _ => None,
     };
     let content = FileContent::Secret { name, replace, without };
-    draft.add(step_name(material), Resource::File(File { path: absolute(material), mode: material.mode(), content }))
+    draft.add(step_name(material), Resource::File(File::new(absolute(material), material.mode(), content)))
 }
 
 /// Says that a step needs every certificate and kubeconfig of the host.

@@ -90,8 +90,8 @@ fn plan(view: &HostView<'_>, draft: &mut Draft<'_>) -> Result<(), Refusal> {
 }
 
 fn folders(draft: &mut Draft<'_>) -> StepId {
-    let settings = draft.add("settings", Resource::Directory(Directory { path: "/etc/containerd".to_owned(), mode: 0o755 }));
-    let mirrors = draft.add(MIRRORS_FOLDER, Resource::Directory(Directory { path: MIRRORS.to_owned(), mode: 0o755 }));
+    let settings = draft.add("settings", Resource::Directory(Directory::new("/etc/containerd", 0o755)));
+    let mirrors = draft.add(MIRRORS_FOLDER, Resource::Directory(Directory::new(MIRRORS, 0o755)));
     draft.needs(&mirrors, &settings, Reason::Inside);
     settings
 }
@@ -110,8 +110,8 @@ fn configuration(view: &HostView<'_>) -> Result<Containerd, Refusal> {
 }
 
 fn plugins(view: &HostView<'_>, draft: &mut Draft<'_>) -> Result<(), Refusal> {
-    let parent = draft.add("cni-folder", Resource::Directory(Directory { path: "/opt/cni".to_owned(), mode: 0o755 }));
-    let folder = draft.add("plugin-folder", Resource::Directory(Directory { path: PLUGIN_FOLDER.to_owned(), mode: 0o755 }));
+    let parent = draft.add("cni-folder", Resource::Directory(Directory::new("/opt/cni", 0o755)));
+    let folder = draft.add("plugin-folder", Resource::Directory(Directory::new(PLUGIN_FOLDER, 0o755)));
     draft.needs(&folder, &parent, Reason::Inside);
     let of_network = plugin(&view.cluster().network).programs.iter().map(|program| (program.step, program.archive, Some(program.name)));
     for (step, archive, program) in [(CNI_PLUGINS, "cni-plugins", None)].into_iter().chain(of_network) {

@@ -41,7 +41,7 @@ fn plan(view: &HostView<'_>, draft: &mut Draft<'_>) -> Result<(), Refusal> {
         return etcd_unit::plan(view, draft);
     }
     // etcd refuses a directory that others may enter.
-    let data = draft.add("data", Resource::Directory(Directory { path: "/var/lib/etcd".to_owned(), mode: 0o700 }));
+    let data = draft.add("data", Resource::Directory(Directory::new("/var/lib/etcd", 0o700)));
     let configuration = kubeadm_configuration::bootstrap(view)?;
     let of_member = kubeadm_configuration::cluster(view)?;
     let manifest = StaticPods {

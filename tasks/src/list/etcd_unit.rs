@@ -60,8 +60,8 @@ struct Service {
 
 pub(super) fn plan(view: &HostView<'_>, draft: &mut Draft<'_>) -> Result<(), Refusal> {
     let programs = programs(view, draft)?;
-    let user = draft.add("user", Resource::User(User { name: USER.to_owned() }));
-    let folder = draft.add("folder", Resource::Directory(Directory { path: FOLDER.to_owned(), mode: 0o755 }));
+    let user = draft.add("user", Resource::User(User::of_unit(USER)));
+    let folder = draft.add("folder", Resource::Directory(Directory::new(FOLDER, 0o755)));
     let configuration = draft.add(CONFIGURATION, Resource::File(File::text(ETCD_CONFIGURATION, configuration(view)?)));
     draft.needs(&configuration, &folder, Reason::Inside);
     let text = render("etcd/etcd.service.j2", &Service { user: USER, credentials: CREDENTIALS, started: ETCD_STARTED })?;
@@ -158,7 +158,7 @@ fn member(view: &HostView<'_>, draft: &mut Draft<'_>, service: &StepId) -> Resul
     for host in membership.voters.into_iter().filter(|host| host.name != view.host.name && !answers(view, host)) {
         draft.needs(&ready, &SERVICE.on(&host.name), Reason::Because("every member has to be started"));
     }
-    let folder = draft.add("record-folder", Resource::Directory(Directory { path: "/var/lib/kokctl/made".to_owned(), mode: 0o700 }));
+    let folder = draft.add("record-folder", Resource::Directory(Directory::new("/var/lib/kokctl/made", 0o700)));
     let started = draft.add("started", Resource::File(File::text(ETCD_STARTED, "This host has a member of etcd with data.\n").mode(0o600)));
     draft.needs(&started, &folder, Reason::Inside);
     draft.needs(&started, &ready, Reason::Because("only then there is something that could be lost"));

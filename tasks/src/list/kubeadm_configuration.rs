@@ -232,10 +232,10 @@ fn plan(view: &HostView<'_>, draft: &mut Draft<'_>) -> Result<(), Refusal> {
     if view.host.roles.is_node() {
         draft.add(KUBEADM, binary("kubeadm")?);
     }
-    let folder = draft.add(FOLDER, Resource::Directory(Directory { path: "/etc/kubernetes".to_owned(), mode: 0o755 }));
+    let folder = draft.add(FOLDER, Resource::Directory(Directory::new("/etc/kubernetes", 0o755)));
     let patches = patches::folder(view.cluster(), view.host).filter(|_| view.host.roles.is_node());
     if view.host.roles.control_plane || patches.is_some() {
-        let own = draft.add(OWN_FOLDER, Resource::Directory(Directory { path: CONFIGURATION_FOLDER.to_owned(), mode: 0o700 }));
+        let own = draft.add(OWN_FOLDER, Resource::Directory(Directory::new(CONFIGURATION_FOLDER, 0o700)));
         draft.needs(&own, &folder, Reason::Inside);
     }
     if let Some(folder) = patches {
@@ -254,7 +254,7 @@ fn plan(view: &HostView<'_>, draft: &mut Draft<'_>) -> Result<(), Refusal> {
 }
 
 fn patch_files(view: &HostView<'_>, draft: &mut Draft<'_>, path: &str) {
-    let folder = draft.add("patches", Resource::Directory(Directory { path: path.to_owned(), mode: 0o700 }));
+    let folder = draft.add("patches", Resource::Directory(Directory::new(path, 0o700)));
     draft.needs(&folder, &view.id(OWN_FOLDER), Reason::Inside);
     for (name, text) in patches::patches(view.cluster(), view.host) {
         let step = draft.add(&name, Resource::File(File::text(format!("{path}/{name}"), text).mode(0o600)));

@@ -43,7 +43,7 @@ fn plan(view: &HostView<'_>, draft: &mut Draft<'_>) -> Result<(), Refusal> {
     let artifact = view.artifact("kubelet", Some(&version))?;
     let binary = draft.add(PROGRAM, Resource::Binary(Binary { path: format!("{BINARIES}/kubelet"), artifact }));
     let unit_file = draft.add("unit-file", Resource::File(File::text(UNIT, render("kubelet/kubelet.service.j2", &())?)));
-    let folder = draft.add(FOLDER, Resource::Directory(Directory { path: DROP_IN_FOLDER.to_owned(), mode: 0o755 }));
+    let folder = draft.add(FOLDER, Resource::Directory(Directory::new(DROP_IN_FOLDER, 0o755)));
     let drop_in = draft.add("drop-in", Resource::File(File::text(DROP_IN, render("kubelet/10-kubeadm.conf.j2", &())?)));
     draft.needs(&drop_in, &folder, Reason::Inside);
     // Static pods are looked for from the kubelet's first moment; on a worker the folder stays empty.

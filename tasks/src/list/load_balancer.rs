@@ -66,7 +66,7 @@ fn plan(view: &HostView<'_>, draft: &mut Draft<'_>) -> Result<(), Refusal> {
     }
     let parent = view.id(kubeadm_configuration::FOLDER);
     let mut folder = |step: &str, path: &str, mode: u32| {
-        let step = draft.add(step, Resource::Directory(Directory { path: path.to_owned(), mode }));
+        let step = draft.add(step, Resource::Directory(Directory::new(path.to_owned(), mode)));
         draft.needs(&step, &parent, Reason::Inside);
         step
     };

@@ -50,7 +50,7 @@ fn plan(view: &HostView<'_>, draft: &mut Draft<'_>) -> Result<(), Refusal> {
     let mut except = Vec::new();
     for registry in &view.settings().containerd_registries_mirrors {
         let path = format!("{parent}/{}", registry.prefix);
-        let folder = draft.add(&registry.prefix, Resource::Directory(Directory { path: path.clone(), mode: 0o755 }));
+        let folder = draft.add(&registry.prefix, Resource::Directory(Directory::new(path.clone(), 0o755)));
         draft.needs(&folder, &view.id(container_runtime::MIRRORS_FOLDER), Reason::Inside);
         let mark = format!("{path}/{MARK}");
         let text = "kokctl has made this folder, and removes it when its registry is no longer in the cluster's file.\n";

@@ -24,6 +24,7 @@ pub(crate) mod node_dns;
 pub(crate) mod packages;
 pub(crate) mod proxy;
 pub(crate) mod renew;
+pub(crate) mod resources;
 mod rolling;
 mod selinux;
 mod still_ready;
@@ -58,6 +59,7 @@ pub const TASKS: &[Task] = &[
     trust::TASK,
     proxy::TASK,
     time_sync::TASK,
+    resources::TASK,
     container_runtime::TASK,
     mirrors::TASK,
     images::TASK,

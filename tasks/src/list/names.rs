@@ -36,7 +36,7 @@ fn plan(view: &HostView<'_>, draft: &mut Draft<'_>) -> Result<(), Refusal> {
     }
     let text = hosts_file(view);
     if !text.is_empty() {
-        let file = draft.add(HOSTS_FILE, Resource::Block(Block { path: "/etc/hosts".to_owned(), text }));
+        let file = draft.add(HOSTS_FILE, Resource::Block(Block::new("/etc/hosts", text)));
         after_certificates(view, draft, &file);
     }
     Ok(())

@@ -87,8 +87,8 @@ fn plan(view: &HostView<'_>, draft: &mut Draft<'_>) -> Result<(), Refusal> {
 
 /// Where the runtime looks for its network.
 pub(crate) fn configuration_folder(draft: &mut Draft<'_>) -> StepId {
-    let parent = draft.add("folder", Resource::Directory(Directory { path: "/etc/cni".to_owned(), mode: 0o755 }));
-    let folder = draft.add("configuration-folder", Resource::Directory(Directory { path: "/etc/cni/net.d".to_owned(), mode: 0o755 }));
+    let parent = draft.add("folder", Resource::Directory(Directory::new("/etc/cni", 0o755)));
+    let folder = draft.add("configuration-folder", Resource::Directory(Directory::new("/etc/cni/net.d", 0o755)));
     draft.needs(&folder, &parent, Reason::Inside);
     folder
 }

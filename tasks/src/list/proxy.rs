@@ -85,7 +85,7 @@ fn plan(view: &HostView<'_>, draft: &mut Draft<'_>) -> Result<(), Refusal> {
             // The folder of the kubelet's other settings is made by its own task.
             let inside = match service {
                 "kubelet" => view.id(super::kubelet::FOLDER),
-                _ => draft.add("folder", Resource::Directory(Directory { path: folder(service), mode: 0o755 })),
+                _ => draft.add("folder", Resource::Directory(Directory::new(folder(service), 0o755))),
             };
             draft.needs(&file, &inside, Reason::Inside);
             except.push(path);

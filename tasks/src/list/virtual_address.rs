@@ -175,8 +175,8 @@ fn speaking<'a>(view: &HostView<'a>) -> Vec<&'a Host> {
 /// The step that starts keepalived, the one that writes its configuration, and that.
 fn unit(view: &HostView<'_>, draft: &mut Draft<'_>) -> Result<(StepId, StepId, String), Refusal> {
     let text = configuration(view)?;
-    let user = draft.add("user", Resource::User(User { name: CHECKER.to_owned() }));
-    let folder = draft.add("folder", Resource::Directory(Directory { path: VIRTUAL_ROUTER_FOLDER.to_owned(), mode: 0o755 }));
+    let user = draft.add("user", Resource::User(User::of_unit(CHECKER)));
+    let folder = draft.add("folder", Resource::Directory(Directory::new(VIRTUAL_ROUTER_FOLDER, 0o755)));
     draft.needs(&folder, &view.id(kubeadm_configuration::FOLDER), Reason::Inside);
     let check = draft.add("check", Resource::File(File::text(CHECK, check(view)?)));
     let release = render("keepalived/release.sh.j2", &Service::new())?;

@@ -66,9 +66,10 @@ impl Looks {
         let of_hosts = hosts.saturating_mul(NAMED).saturating_add(WORDS);
         let named = (self.blocks.len() + usize::from(self.pod_network.is_some())).saturating_mul(of_hosts);
         let values = (self.units.len() + self.sysctls.len()) * VALUE;
-        let lines = [&self.commands, &self.users, &self.modules].into_iter().flatten().map(|name| name.len() + LINE);
+        let lines = [&self.commands, &self.modules].into_iter().flatten().map(|name| name.len() + LINE);
         let images = if self.images { IMAGES } else { 0 };
-        (words + values + images + lines.sum::<usize>()).saturating_add(named)
+        let pieces = self.pieces.len().saturating_mul(super::pieces::PIECE_LIMIT + LINE);
+        (words + values + images + lines.sum::<usize>()).saturating_add(named).saturating_add(pieces)
     }
 
     fn of_cluster(&self, nodes: usize) -> usize {

@@ -6,6 +6,8 @@ use std::net::Ipv4Addr;
 use ipnet::IpNet;
 use kok_crds::model::ObjectName;
 
+use super::pieces::Piece;
+
 /// One thing to look at on a host.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Look {
@@ -81,8 +83,6 @@ pub enum Look {
     Block(String),
     /// Whether a command is there.
     Command(String),
-    /// Whether a user is there.
-    User(String),
     /// The paths that match a shell pattern.
     Matching(String),
     /// What of swap is on, and what would switch it on.
@@ -95,6 +95,8 @@ pub enum Look {
     Ipv6,
     /// Whether somebody in the host's network has an address that is to move.
     Neighbour(Ipv4Addr),
+    /// A piece that a user declares.
+    Piece(Piece),
     /// An object of an addon, asked from this host's API server.
     AddonObject(ObjectName),
 }
@@ -132,7 +134,6 @@ pub struct Looks {
     pub(super) time: bool,
     pub(super) blocks: BTreeSet<String>,
     pub(super) commands: BTreeSet<String>,
-    pub(super) users: BTreeSet<String>,
     pub(super) patterns: BTreeSet<String>,
     pub(super) swap: bool,
     pub(super) firewall: bool,
@@ -140,6 +141,7 @@ pub struct Looks {
     pub(super) ipv6: bool,
     pub(super) neighbours: BTreeSet<Ipv4Addr>,
     pub(super) addon_objects: BTreeSet<ObjectName>,
+    pub(super) pieces: BTreeSet<Piece>,
 }
 
 impl Looks {
@@ -182,7 +184,6 @@ impl Looks {
             Look::TimeTracking => self.time = true,
             Look::Block(path) => drop(self.blocks.insert(path)),
             Look::Command(name) => drop(self.commands.insert(name)),
-            Look::User(name) => drop(self.users.insert(name)),
             Look::Matching(pattern) => drop(self.patterns.insert(pattern)),
             Look::Swap => self.swap = true,
             Look::Firewall => self.firewall = true,
@@ -190,6 +191,7 @@ impl Looks {
             Look::Ipv6 => self.ipv6 = true,
             Look::Neighbour(address) => drop(self.neighbours.insert(address)),
             Look::AddonObject(name) => drop(self.addon_objects.insert(name)),
+            Look::Piece(piece) => drop(self.pieces.insert(piece)),
         }
     }
 
@@ -248,7 +250,8 @@ impl Looks {
         let host = asked(self.swap, Look::Swap).chain(asked(self.firewall, Look::Firewall));
         let host = host.chain(self.pod_network.clone().map(Look::PodNetwork)).chain(asked(self.ipv6, Look::Ipv6));
         let host = host.chain(self.neighbours.iter().copied().map(Look::Neighbour));
-        let host = host.chain(self.blocks.iter().cloned().map(Look::Block)).chain(self.users.iter().cloned().map(Look::User));
+        let host = host.chain(self.blocks.iter().cloned().map(Look::Block));
+        let host = host.chain(self.pieces.iter().cloned().map(Look::Piece));
         let host = host.chain(self.commands.iter().cloned().map(Look::Command)).chain(self.patterns.iter().cloned().map(Look::Matching));
         paths.chain(files).chain(edited).chain(large).chain(contents).chain(units).chain(kernel).chain(services).chain(host).chain(cluster)
     }

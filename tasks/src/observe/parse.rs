@@ -176,10 +176,7 @@ fn read_host(sections: &[Section<'_>], looks: &Looks, seen: &mut Observations) -
         let there: BTreeSet<&str> = body("commands")?.lines().collect();
         seen.commands = looks.commands.iter().map(|name| (name.clone(), there.contains(name.as_str()))).collect();
     }
-    if !looks.users.is_empty() {
-        let there: BTreeSet<&str> = body("users")?.lines().collect();
-        seen.users = looks.users.iter().map(|name| (name.clone(), there.contains(name.as_str()))).collect();
-    }
+    seen.pieces = super::pieces::read(sections, &looks.pieces)?;
     for path in &looks.blocks {
         seen.blocks.insert(path.clone(), String::from_utf8_lossy(body_of(sections, "block", path)?).into_owned());
     }

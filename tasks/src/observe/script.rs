@@ -171,11 +171,6 @@ fn push_host(script: &mut String, looks: &Looks) {
             "mark commands\nfor command in {names}; do\n  command -v -- \"$command\" >/dev/null 2>&1 && printf '%s\\n' \"$command\"\ndone"
         );
     }
-    if !looks.users.is_empty() {
-        let names = quoted(&looks.users);
-        let _ =
-            writeln!(script, "mark users\nfor user in {names}; do\n  id -u -- \"$user\" >/dev/null 2>&1 && printf '%s\\n' \"$user\"\ndone");
-    }
     for path in &looks.blocks {
         let path = quote(path);
         let _ = writeln!(script, "mark block {path}\nsed -n '/^{BLOCK_BEGIN}$/,/^{BLOCK_END}$/p' {path} 2>/dev/null");
@@ -184,6 +179,7 @@ fn push_host(script: &mut String, looks: &Looks) {
         let (name, glob) = (quote(pattern), glob(pattern));
         let _ = writeln!(script, "mark matching {name}\nfor path in {glob}; do [ -e \"$path\" ] && printf '%s\\n' \"$path\"; done");
     }
+    super::pieces::push(script, &looks.pieces);
     if looks.swap {
         script.push_str(super::swap::SCRIPT);
     }

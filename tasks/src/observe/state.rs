@@ -15,6 +15,7 @@ use super::firewall::Firewall;
 use super::ipv6::Ipv6State;
 use super::kubernetes::KubernetesState;
 use super::neighbour::Neighbour;
+use super::pieces::Piece;
 use super::pod_network::PodNetwork;
 use super::swap::SwapState;
 use super::time::TimeTracking;
@@ -82,8 +83,8 @@ pub struct Observations {
     pub blocks: BTreeMap<String, String>,
     /// Commands: whether they are there.
     pub commands: BTreeMap<String, bool>,
-    /// Users: whether they are there.
-    pub users: BTreeMap<String, bool>,
+    /// What was said of pieces that users declare; nothing of one that is not there.
+    pub pieces: BTreeMap<Piece, String>,
     /// Paths by the shell pattern that they match.
     pub matching: BTreeMap<String, BTreeSet<String>>,
     /// Swap, now and after the next start.
@@ -251,7 +252,7 @@ impl Observations {
             time: None,
             blocks: BTreeMap::new(),
             commands: BTreeMap::new(),
-            users: BTreeMap::new(),
+            pieces: BTreeMap::new(),
             matching: BTreeMap::new(),
             swap: None,
             firewall: None,
@@ -299,7 +300,7 @@ impl Observations {
         self.time = later.time.or(self.time.take());
         self.blocks.extend(later.blocks);
         self.commands.extend(later.commands);
-        self.users.extend(later.users);
+        self.pieces.extend(later.pieces);
         self.matching.extend(later.matching);
         self.swap = later.swap.or(self.swap.take());
         self.firewall = later.firewall.or(self.firewall.take());

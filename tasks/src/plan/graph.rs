@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
 use std::time::Duration;
 
-use kok_crds::model::Concealed;
+use kok_crds::model::{Concealed, Text};
 use petgraph::Direction;
 use petgraph::acyclic::Acyclic;
 use petgraph::data::Build as _;
@@ -103,6 +103,12 @@ impl Step {
             Action::Resource(resource) => resource.secret_files(),
             Action::Operation(operation) => operation.secret_files(),
         }
+    }
+
+    /// What it gives to its host by a name, and is known already.
+    #[must_use]
+    pub fn given(&self) -> Option<(&SecretName, &Text)> {
+        if let Action::Resource(resource) = &self.action { resource.given() } else { None }
     }
 
     /// How long what it has made is good for those who begin to use it, from the moment it was begun; nothing if that has no end.

@@ -20,6 +20,7 @@ use crate::facts::HostFacts;
 use crate::holder::Standing;
 use crate::list::TASKS;
 use crate::list::host::{claim, cluster_id};
+use crate::list::resources::with_ours;
 use crate::list::{packages, trust};
 use crate::observe::{Looks, Observations};
 use crate::preconditions;
@@ -168,7 +169,12 @@ fn made(inputs: &Inputs<'_>, seen: &Seen, selection: &Selection) -> Result<Makin
         return Ok(Making::AskFirst(asked));
     }
     let expected = HostFacts::expected();
-    let plan = ordered(drafts(inputs, seen, &expected)?).map_err(|refusal| vec![refusal])?;
+    let drafts = drafts(inputs, seen, &expected)?;
+    let twice = with_ours(inputs.cluster, drafts.iter().flat_map(Draft::steps));
+    if !twice.is_empty() {
+        return Err(twice);
+    }
+    let plan = ordered(drafts).map_err(|refusal| vec![refusal])?;
     let making = compared(plan, seen, selection)?;
     let keepers = if let Making::Made(plan) = &making { ask::keepers(inputs.cluster, seen, plan) } else { BTreeMap::new() };
     Ok(if keepers.is_empty() { making } else { Making::AskFirst(keepers) })

@@ -5,6 +5,7 @@ mod ask;
 mod compare;
 mod document;
 mod draft;
+mod fleet;
 mod graph;
 mod held;
 mod id;
@@ -32,6 +33,7 @@ pub use document::{
     PlanDocument, StepDocument,
 };
 pub use draft::{Draft, HostView};
+pub use fleet::{fleet, fleet_looks};
 pub use graph::{Action, Plan, Step};
 pub use id::{NewName, StepId, StepName};
 pub use leave::{Leaving, leave};

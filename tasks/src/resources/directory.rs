@@ -1,23 +1,42 @@
-//! A directory with its mode, owned by root.
+//! A directory with its mode and owner.
 
 use super::Act;
+use super::owner::{Owner, Rights};
 use crate::change::{Change, ChangeKind, Verdict, seen};
 use crate::observe::{Kind, Look, Observations, PathState};
 use crate::script::Fragment;
 use crate::shell::quote;
 
-/// A directory owned by root. What is in it is not touched.
+/// A directory. What is in it is not touched.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Directory {
     /// Absolute path.
     pub path: String,
     /// Permission bits.
     pub mode: u32,
+    /// Whose it is.
+    pub owner: Owner,
 }
 
 impl Directory {
+    /// A directory of root's.
+    #[must_use]
+    pub fn new(path: impl Into<String>, mode: u32) -> Self {
+        Self { path: path.into(), mode, owner: Owner::default() }
+    }
+
+    /// The same of somebody else.
+    #[must_use]
+    pub fn owned(self, owner: Owner) -> Self {
+        Self { owner, ..self }
+    }
+
+    fn rights(&self) -> Rights<'_> {
+        Rights { mode: self.mode, owner: &self.owner }
+    }
+
     pub(super) fn looks(&self) -> Vec<Look> {
-        vec![Look::Path(self.path.clone())]
+        [Look::Path(self.path.clone())].into_iter().chain(self.owner.looks()).collect()
     }
 
     pub(super) fn diff(&self, seen: &Observations) -> Verdict {
@@ -26,16 +45,12 @@ impl Directory {
             PathState::Present(is) if is.kind != Kind::Directory => {
                 Verdict::differs(ChangeKind::Create, "something that is no directory stands in its place")
             }
-            PathState::Present(is) if is.mode != self.mode || (is.user, is.group) != (0, 0) => {
-                Verdict::differs(ChangeKind::Mode(self.mode), format!("it has mode {:04o} and owner {}:{}", is.mode, is.user, is.group))
-            }
-            PathState::Present(_) => Verdict::Same,
+            PathState::Present(is) => self.rights().diff(is, seen),
         }
     }
 
     pub(super) fn act(&self, _: &Change) -> Act {
-        let path = quote(&self.path);
-        Act::Script(Fragment::text(format!("mkdir -p {path}\nchmod {:04o} {path}\nchown 0:0 {path}\n", self.mode)))
+        Act::Script(Fragment::text(format!("mkdir -p {}\n{}", quote(&self.path), self.rights().script(&self.path))))
     }
 
     pub(super) fn writes(&self) -> Vec<String> {

@@ -1,22 +1,26 @@
-//! A small file with its content, mode and owner root.
+//! A small file with its content, mode and owner.
 
+use kok_crds::model::Text;
 use similar::TextDiff;
 
 use super::Act;
+use super::owner::{Owner, Rights};
 use crate::change::{Change, ChangeKind, Verdict, seen};
 use crate::digest::sha256;
-use crate::observe::{Kind, Look, Metadata, Observations, PathState};
+use crate::observe::{Kind, Look, Observations, PathState};
 use crate::script::{Content, Fragment};
 use crate::secret_name::SecretName;
 use crate::shell::quote;
 
-/// A file owned by root.
+/// A file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct File {
     /// Absolute path; its folder exists or is made by an earlier step.
     pub path: String,
     /// Permission bits.
     pub mode: u32,
+    /// Whose it is.
+    pub owner: Owner,
     /// What stands in it.
     pub content: FileContent,
 }
@@ -26,6 +30,13 @@ pub struct File {
 pub enum FileContent {
     /// This text, shown in plans.
     Text(String),
+    /// This text, which nobody may see: it has a name in scripts and plans, and is compared by its digest.
+    Hidden {
+        /// By which it is given out.
+        name: SecretName,
+        /// The text.
+        text: Text,
+    },
     /// Made or read at the time of the run, and compared only once it was written: whether it has to be written again, and why, was decided by
     /// the task that knows how to judge it. `None` says that what stands there is right.
     Secret {
@@ -49,6 +60,9 @@ pub struct Replace {
     pub changed_nanoseconds: i128,
 }
 
+/// What is shown of a secret that differs.
+const HIDDEN: &str = "‹secret: changed›";
+
 /// Why a secret is written again that was written a moment ago.
 pub(crate) const NOT_AS_SENT: &str = "its content is not what was sent";
 
@@ -56,7 +70,19 @@ impl File {
     /// A file with this text that everybody may read.
     #[must_use]
     pub fn text(path: impl Into<String>, text: impl Into<String>) -> Self {
-        Self { path: path.into(), mode: 0o644, content: FileContent::Text(text.into()) }
+        Self::new(path, 0o644, FileContent::Text(text.into()))
+    }
+
+    /// A file of root's.
+    #[must_use]
+    pub fn new(path: impl Into<String>, mode: u32, content: FileContent) -> Self {
+        Self { path: path.into(), mode, owner: Owner::default(), content }
+    }
+
+    /// The same of somebody else.
+    #[must_use]
+    pub fn owned(self, owner: Owner) -> Self {
+        Self { owner, ..self }
     }
 
     /// The same with other permissions.
@@ -66,12 +92,13 @@ impl File {
     }
 
     pub(super) fn looks(&self) -> Vec<Look> {
-        match &self.content {
-            FileContent::Text(text) => {
-                vec![Look::File { path: self.path.clone(), expected: Some(sha256(text.as_bytes())) }]
-            }
-            FileContent::Secret { .. } => vec![Look::Path(self.path.clone())],
-        }
+        let path = self.path.clone();
+        let look = match &self.content {
+            FileContent::Text(text) => Look::File { path, expected: Some(sha256(text.as_bytes())) },
+            FileContent::Hidden { .. } => Look::File { path, expected: None },
+            FileContent::Secret { .. } => Look::Path(path),
+        };
+        [look].into_iter().chain(self.owner.looks()).collect()
     }
 
     pub(super) fn diff(&self, seen: &Observations) -> Verdict {
@@ -86,6 +113,11 @@ impl File {
             FileContent::Text(text) if is.sha256.as_deref() != Some(&sha256(text.as_bytes())) => {
                 return self.replaced(text, seen);
             }
+            FileContent::Hidden { text, .. } if is.sha256.as_deref() != Some(&sha256(text.expose().as_bytes())) => {
+                let mut change = Change::new(ChangeKind::Write, "its content is not what it should be");
+                change.diff = Some(HIDDEN.to_owned());
+                return Verdict::Differs(change);
+            }
             FileContent::Secret { .. } if seen.written.get(&self.path) == Some(&false) => {
                 return Verdict::differs(ChangeKind::Write, NOT_AS_SENT);
             }
@@ -94,14 +126,20 @@ impl File {
             }
             _ => {}
         }
-        self.permissions(is)
+        self.rights().diff(is, seen)
+    }
+
+    fn rights(&self) -> Rights<'_> {
+        Rights { mode: self.mode, owner: &self.owner }
     }
 
     fn created(&self) -> Verdict {
         let mut change = Change::new(ChangeKind::Create, "it does not exist");
-        if let FileContent::Text(text) = &self.content {
-            change.diff = Some(unified(&self.path, "", text));
-        }
+        change.diff = match &self.content {
+            FileContent::Text(text) => Some(unified(&self.path, "", text)),
+            FileContent::Hidden { .. } => Some(HIDDEN.to_owned()),
+            FileContent::Secret { .. } => None,
+        };
         Verdict::Differs(change)
     }
 
@@ -112,36 +150,34 @@ impl File {
         Verdict::Differs(change)
     }
 
-    fn permissions(&self, is: &Metadata) -> Verdict {
-        if is.mode == self.mode && (is.user, is.group) == (0, 0) {
-            return Verdict::Same;
-        }
-        Verdict::differs(ChangeKind::Mode(self.mode), format!("it has mode {:04o} and owner {}:{}", is.mode, is.user, is.group))
-    }
-
     /// Where only mode or owner are wrong the content is left alone: of a secret nobody could write the same again.
     pub(super) fn act(&self, change: &Change) -> Act {
-        if matches!(change.kind, ChangeKind::Mode(_)) {
-            let path = quote(&self.path);
-            return Act::Script(Fragment::text(format!("chmod {:04o} {path}\nchown 0:0 {path}\n", self.mode)));
+        if matches!(change.kind, ChangeKind::Mode(_) | ChangeKind::Owned { .. }) {
+            return Act::Script(Fragment::text(self.rights().script(&self.path)));
         }
         let mut fragment = Fragment::default();
         let content = match &self.content {
             FileContent::Text(text) => Content::Bytes(text.as_bytes()),
-            FileContent::Secret { name, .. } => Content::Secret(name),
+            FileContent::Hidden { name, .. } | FileContent::Secret { name, .. } => Content::Secret(name),
         };
         if let FileContent::Secret { without: Some(other), .. } = &self.content {
             fragment.line(&format!("rm -f {}", quote(other)));
         }
-        fragment.put(&self.path, self.mode, content);
+        fragment.put_as(&self.path, self.mode, &self.owner.argument(), content);
         Act::Script(fragment)
     }
 
     pub(super) fn secret_files(&self) -> Vec<(String, SecretName)> {
         match &self.content {
             FileContent::Secret { name, .. } => vec![(self.path.clone(), name.clone())],
-            FileContent::Text(_) => Vec::new(),
+            // What is compared by its own digest needs no comparison by the host.
+            FileContent::Text(_) | FileContent::Hidden { .. } => Vec::new(),
         }
+    }
+
+    /// What it gives out by name.
+    pub(super) fn given(&self) -> Option<(&SecretName, &Text)> {
+        if let FileContent::Hidden { name, text } = &self.content { Some((name, text)) } else { None }
     }
 
     pub(super) fn writes(&self) -> Vec<String> {

@@ -1,48 +1,64 @@
 //! Resources: desired pieces of a host. A closed enum; each kind says what to look at, compares, and renders its change. All pure.
 
 mod absent;
+mod act;
 mod archive;
+mod authorized_key;
 mod binary;
 mod block;
 mod directory;
 mod fetch;
 mod file;
 mod firewall;
+mod gone;
+mod group;
 mod hostname;
 mod image;
 mod kernel_module;
+mod line;
+mod named_packages;
 mod no_swap;
+mod owner;
 mod package_archive;
 mod packages;
 mod selinux;
+mod symlink;
 mod sysctl;
 mod unit;
 mod user;
 
 pub use absent::Absent;
+pub use act::{Act, Touch};
 pub use archive::Archive;
+pub use authorized_key::AuthorizedKey;
 pub use binary::Binary;
 pub use block::Block;
 pub use directory::Directory;
 pub use file::{File, FileContent, Replace};
 pub(crate) use file::{NOT_AS_SENT, unified};
 pub use firewall::OpenFirewall;
+pub use gone::Gone;
+pub use group::Group;
 pub use hostname::Hostname;
 pub use image::Image;
 pub use kernel_module::KernelModule;
+pub use line::Line;
+pub use named_packages::NamedPackages;
 pub use no_swap::NoSwap;
+pub use owner::Owner;
 pub use package_archive::PackageArchive;
 pub(crate) use package_archive::folder_of as folder_of_packages;
 pub use packages::{Manager, PackageDatabase, PackageSource, Packages};
 pub use selinux::Selinux;
+pub use symlink::Symlink;
 pub use sysctl::Sysctl;
 pub use unit::{Unit, UnitGoal};
 pub use user::User;
 
-use crate::artifact::Artifact;
+use kok_crds::model::Text;
+
 use crate::change::{Change, Verdict};
 use crate::observe::{Look, Observations};
-use crate::script::Fragment;
 use crate::secret_name::SecretName;
 
 /// A desired piece of a host.
@@ -64,8 +80,20 @@ pub enum Resource {
     KernelModule(KernelModule),
     /// A systemd unit.
     Unit(Unit),
-    /// A user without a login, as whom a unit runs.
+    /// A user.
     User(User),
+    /// A group of users.
+    Group(Group),
+    /// A key by which a user may log in.
+    AuthorizedKey(AuthorizedKey),
+    /// A symbolic link.
+    Symlink(Symlink),
+    /// Nothing at a path.
+    Gone(Gone),
+    /// A line of a file that others write.
+    Line(Line),
+    /// Packages by their names.
+    NamedPackages(NamedPackages),
     /// Lines of ours in a file that others write too.
     Block(Block),
     /// Files of ours that have had their time.
@@ -86,42 +114,6 @@ pub enum Resource {
     OpenFirewall(OpenFirewall),
 }
 
-/// What is sent to a host to bring about a change.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Act {
-    /// A script; those of resources that can begin on a host, or only wait for each other, become one.
-    Script(Fragment),
-    /// A script that is sent again and again while looks say that it is still to do, until the step's deadline.
-    Until {
-        /// The script.
-        script: Fragment,
-        /// What is sent once the deadline is over, so that nothing stays as the script has left it.
-        give_up: Option<Fragment>,
-    },
-    /// A script that consumes an artifact on its standard input, on a channel of its own.
-    Stream {
-        /// The script.
-        script: Fragment,
-        /// What it reads.
-        artifact: Artifact,
-    },
-    /// A script that fetches an artifact from elsewhere, on a channel of its own.
-    Fetch(Fragment),
-    /// Nothing: what is waited for comes about by itself or by earlier steps.
-    Wait,
-}
-
-impl Act {
-    /// The script that brings the change about; nothing for what is only waited for.
-    #[must_use]
-    pub fn script(&self) -> Option<&Fragment> {
-        match self {
-            Self::Script(script) | Self::Fetch(script) | Self::Until { script, .. } | Self::Stream { script, .. } => Some(script),
-            Self::Wait => None,
-        }
-    }
-}
-
 impl Resource {
     /// What must be seen to compare.
     #[must_use]
@@ -136,6 +128,12 @@ impl Resource {
             Self::KernelModule(it) => it.looks(),
             Self::Unit(it) => it.looks(),
             Self::User(it) => it.looks(),
+            Self::Group(it) => it.looks(),
+            Self::AuthorizedKey(it) => it.looks(),
+            Self::Symlink(it) => it.looks(),
+            Self::Gone(it) => it.looks(),
+            Self::Line(it) => it.looks(),
+            Self::NamedPackages(it) => it.looks(),
             Self::Block(it) => it.looks(),
             Self::Absent(it) => it.looks(),
             Self::Hostname(it) => it.looks(),
@@ -161,6 +159,12 @@ impl Resource {
             Self::KernelModule(it) => it.diff(seen),
             Self::Unit(it) => it.diff(seen),
             Self::User(it) => it.diff(seen),
+            Self::Group(it) => it.diff(seen),
+            Self::AuthorizedKey(it) => it.diff(seen),
+            Self::Symlink(it) => it.diff(seen),
+            Self::Gone(it) => it.diff(seen),
+            Self::Line(it) => it.diff(seen),
+            Self::NamedPackages(it) => it.diff(seen),
             Self::Block(it) => it.diff(seen),
             Self::Absent(it) => it.diff(seen),
             Self::Hostname(it) => it.diff(seen),
@@ -185,7 +189,13 @@ impl Resource {
             Self::Sysctl(it) => it.act(change),
             Self::KernelModule(it) => it.act(change),
             Self::Unit(it) => it.act(change),
-            Self::User(it) => it.act(change),
+            Self::User(it) => it.act(),
+            Self::Group(it) => it.act(),
+            Self::AuthorizedKey(it) => it.act(),
+            Self::Symlink(it) => it.act(),
+            Self::Gone(it) => it.act(),
+            Self::Line(it) => it.act(),
+            Self::NamedPackages(it) => it.act(),
             Self::Block(it) => it.act(change),
             Self::Absent(it) => it.act(change),
             Self::Hostname(it) => it.act(change),
@@ -216,8 +226,17 @@ impl Resource {
             Self::PackageArchive(it) => it.writes(),
             Self::NoSwap(_) => vec!["/etc/fstab".to_owned()],
             Self::Selinux(_) => vec!["/etc/selinux/config".to_owned()],
+            Self::Symlink(it) => it.writes(),
+            Self::Gone(it) => it.writes(),
+            Self::Line(it) => it.writes(),
             // It removes only what nobody writes, these only add to what others have.
-            Self::Absent(_) | Self::PackageDatabase(_) | Self::OpenFirewall(_) | Self::User(_) => Vec::new(),
+            Self::Absent(_)
+            | Self::PackageDatabase(_)
+            | Self::OpenFirewall(_)
+            | Self::User(_)
+            | Self::Group(_)
+            | Self::AuthorizedKey(_)
+            | Self::NamedPackages(_) => Vec::new(),
         }
     }
 
@@ -227,6 +246,23 @@ impl Resource {
         match self {
             Self::File(it) => it.secret_files(),
             _ => Vec::new(),
+        }
+    }
+
+    /// What it gives to a host by a name, and is known already.
+    #[must_use]
+    pub fn given(&self) -> Option<(&SecretName, &Text)> {
+        if let Self::File(file) = self { file.given() } else { None }
+    }
+
+    /// The paths that it changes, and how much of each.
+    #[must_use]
+    pub fn touches(&self) -> Vec<(String, Touch)> {
+        match self {
+            Self::Block(it) => vec![(it.path.clone(), Touch::Part)],
+            Self::Line(it) => vec![(it.path.clone(), Touch::Part)],
+            Self::Gone(it) => vec![(it.path.clone(), Touch::Tree)],
+            other => other.writes().into_iter().filter(|path| path.starts_with('/')).map(|path| (path, Touch::Whole)).collect(),
         }
     }
 
@@ -243,6 +279,12 @@ impl Resource {
             Self::KernelModule(it) => it.title(),
             Self::Unit(it) => it.title(),
             Self::User(it) => it.title(),
+            Self::Group(it) => it.title(),
+            Self::AuthorizedKey(it) => it.title(),
+            Self::Symlink(it) => it.title(),
+            Self::Gone(it) => it.title(),
+            Self::Line(it) => it.title(),
+            Self::NamedPackages(it) => it.title(),
             Self::Block(it) => it.title(),
             Self::Absent(it) => it.title(),
             Self::Hostname(it) => it.title(),

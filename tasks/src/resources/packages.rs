@@ -86,6 +86,32 @@ pub enum Manager {
 /// minutes. The same for cloud-init, which installs packages too.
 const PATIENCE_SECONDS: u32 = 300;
 
+/// Installs packages. In a job, so that a link that breaks does not kill the package manager. Lists of the host's own sources are fetched only if
+/// it does not work without.
+pub(super) fn install(manager: Manager, names: &[&str], environment: &[(String, String)], source: Option<&PackageSource>) -> Act {
+    let packages = names.iter().map(|name| quote(name)).collect::<Vec<_>>().join(" ");
+    let exports: String = environment.iter().map(|(name, value)| format!("export {name}={}\n", quote(value))).collect();
+    let wait =
+        format!("if command -v cloud-init >/dev/null; then timeout {PATIENCE_SECONDS} cloud-init status --wait >/dev/null 2>&1 || :; fi\n");
+    let install = match manager {
+        Manager::Apt => {
+            let install = match source {
+                Some(source) => source.script(&packages),
+                None => format!(
+                    "install() {{ apt-get -q -y {OPTIONS} install --no-install-recommends -- {packages}; }}\n\
+                     install || {{ apt-get -q {OPTIONS} update; install; }}\n"
+                ),
+            };
+            format!("export DEBIAN_FRONTEND=noninteractive NEEDRESTART_MODE=l\n{install}")
+        }
+        // dnf waits for its lock by itself.
+        Manager::Dnf => format!("timeout {} dnf -q -y install -- {packages}\n", PATIENCE_SECONDS * 2),
+    };
+    let mut fragment = Fragment::default();
+    fragment.feed(Content::Bytes(format!("{exports}{wait}{install}").as_bytes()), "job packages");
+    Act::Script(fragment)
+}
+
 impl Packages {
     fn names(&self) -> Vec<&str> {
         let mut names: Vec<&str> = self.commands.iter().map(|(_, package)| package.as_str()).collect();
@@ -106,31 +132,8 @@ impl Packages {
         if missing.is_empty() { Verdict::Same } else { verdict() }
     }
 
-    /// In a job, so that a link that breaks does not kill the package manager. Lists of the host's own sources are fetched only if it does not work
-    /// without.
     pub(super) fn act(&self, _: &Change) -> Act {
-        let packages = self.names().iter().map(|name| quote(name)).collect::<Vec<_>>().join(" ");
-        let exports: String = self.environment.iter().map(|(name, value)| format!("export {name}={}\n", quote(value))).collect();
-        let wait = format!(
-            "if command -v cloud-init >/dev/null; then timeout {PATIENCE_SECONDS} cloud-init status --wait >/dev/null 2>&1 || :; fi\n"
-        );
-        let install = match self.manager {
-            Manager::Apt => {
-                let install = match &self.source {
-                    Some(source) => source.script(&packages),
-                    None => format!(
-                        "install() {{ apt-get -q -y {OPTIONS} install --no-install-recommends -- {packages}; }}\n\
-                         install || {{ apt-get -q {OPTIONS} update; install; }}\n"
-                    ),
-                };
-                format!("export DEBIAN_FRONTEND=noninteractive NEEDRESTART_MODE=l\n{install}")
-            }
-            // dnf waits for its lock by itself.
-            Manager::Dnf => format!("timeout {} dnf -q -y install -- {packages}\n", PATIENCE_SECONDS * 2),
-        };
-        let mut fragment = Fragment::default();
-        fragment.feed(Content::Bytes(format!("{exports}{wait}{install}").as_bytes()), "job packages");
-        Act::Script(fragment)
+        install(self.manager, &self.names(), &self.environment, self.source.as_ref())
     }
 
     pub(super) fn writes(&self) -> Vec<String> {

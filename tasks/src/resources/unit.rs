@@ -2,7 +2,7 @@
 
 use super::Act;
 use crate::change::{Change, ChangeKind, Verdict, seen};
-use crate::observe::{Look, Observations};
+use crate::observe::{Look, Observations, UnitState};
 use crate::script::Fragment;
 use crate::shell::quote;
 
@@ -27,6 +27,13 @@ pub enum UnitGoal {
     Enabled,
     /// Neither enabled nor running, where it is there at all.
     Stopped,
+    /// As a user declares it; what is `None` is left as it is.
+    Declared {
+        /// Whether it runs.
+        running: Option<bool>,
+        /// Whether it starts with the host.
+        enabled: Option<bool>,
+    },
 }
 
 impl Unit {
@@ -37,6 +44,9 @@ impl Unit {
 
     pub(super) fn diff(&self, seen: &Observations) -> Verdict {
         let is = seen!(seen.units.get(&self.name));
+        if let UnitGoal::Declared { running, enabled } = self.goal {
+            return self.declared(is, seen, (running, enabled));
+        }
         if self.goal == UnitGoal::Stopped {
             let runs = is.active == "active" || is.active == "activating";
             let starts = is.file == "enabled";
@@ -65,8 +75,59 @@ impl Unit {
         Verdict::Same
     }
 
+    /// What differs of what is declared: first what its programs run with, then what systemd knows of it.
+    fn declared(&self, is: &UnitState, seen: &Observations, (running, enabled): (Option<bool>, Option<bool>)) -> Verdict {
+        let runs = matches!(is.active.as_str(), "active" | "activating" | "reloading");
+        for path in self.reads.iter().filter(|_| running != Some(false)) {
+            seen!(seen.paths.get(path));
+            if runs && seen.started_before(&self.name, path) {
+                return Verdict::differs(ChangeKind::Restart, format!("{path} changed after it was started"));
+            }
+        }
+        let state = if is.load == "loaded" { &is.active } else { &is.load };
+        match running {
+            Some(true) if is.active != "active" => return Verdict::differs(ChangeKind::Start, format!("it is {state}")),
+            Some(false) if runs => return Verdict::differs(ChangeKind::Stop, format!("it is {state}")),
+            _ => {}
+        }
+        if is.needs_reload {
+            return Verdict::differs(ChangeKind::Reload, "its unit file changed since systemd read it");
+        }
+        let file = if is.file.is_empty() { &is.load } else { &is.file };
+        match enabled {
+            Some(true) if is.file != "enabled" => Verdict::differs(ChangeKind::Enable, format!("it is {file}")),
+            Some(false) if is.file == "enabled" => Verdict::differs(ChangeKind::Disable, format!("it is {file}")),
+            _ => Verdict::Same,
+        }
+    }
+
+    /// All that is declared at once. Where nothing says that it runs, only one that does is started again.
+    fn act_declared(&self, change: &Change, (running, enabled): (Option<bool>, Option<bool>)) -> Act {
+        let name = quote(&self.name);
+        let mut script = "systemctl daemon-reload\n".to_owned();
+        match enabled {
+            Some(true) => script.push_str(&format!("systemctl enable --quiet -- {name}\n")),
+            Some(false) => script.push_str(&format!("systemctl disable --quiet -- {name}\n")),
+            None => {}
+        }
+        let interrupts = !matches!(change.kind, ChangeKind::Reload | ChangeKind::Enable | ChangeKind::Disable);
+        let verb = match running {
+            Some(false) => Some("stop"),
+            _ if !interrupts => None,
+            Some(true) => Some("restart"),
+            None => Some("try-restart"),
+        };
+        if let Some(verb) = verb {
+            script.push_str(&format!("systemctl {verb} -- {name} || {{\n{}  exit 1\n}}\n", last_words(&name)));
+        }
+        Act::Script(Fragment::text(script))
+    }
+
     /// Starts or restarts only where that is the change: enabling a unit is no reason to interrupt it.
     pub(super) fn act(&self, change: &Change) -> Act {
+        if let UnitGoal::Declared { running, enabled } = self.goal {
+            return self.act_declared(change, (running, enabled));
+        }
         let name = quote(&self.name);
         if self.goal == UnitGoal::Stopped {
             // Another name of a unit that was just disabled is gone with it.

@@ -8,7 +8,7 @@ pub const JOBS: &str = "/run/kokctl/jobs";
 ///
 /// * `is_whole DIGEST WHAT` says whether its standard input has this sha256, and complains of WHAT if it has not. The digest of a secret stands in
 ///   the script, beside the secret, and is compared by the shell itself: no program gets it as an argument, and nobody prints it.
-/// * `put PATH MODE [DIGEST]` writes its standard input to a temporary file beside PATH, compares it with the digest, flushes it to the disk and
+/// * `put PATH MODE [DIGEST [OWNER]]` writes its standard input to a temporary file beside PATH, compares it with the digest, flushes it to the disk and
 ///   renames it into place. The temporary name begins with a dot, which the kubelet ignores in the folder of static pods, and is always the same for PATH, so that
 ///   what an interrupted run left is replaced by the next.
 /// * `whole DIGEST COMMAND …` runs a command with its own standard input, once all of that is there.
@@ -47,7 +47,7 @@ written() {
 }
 put() {
   temporary="${1%/*}/.kokctl-${1##*/}"
-  { rm -f "$temporary" && (umask 077; : >"$temporary") && chmod "$2" "$temporary" && cat >"$temporary" && { [ $# -lt 3 ] || is_whole "$3" "$1" <"$temporary"; } && sync "$temporary" && mv -fT "$temporary" "$1" && sync "${1%/*}"; } || { rm -f "$temporary"; return 1; }
+  { rm -f "$temporary" && (umask 077; : >"$temporary") && { [ $# -lt 4 ] || chown -h -- "$4" "$temporary"; } && chmod "$2" "$temporary" && cat >"$temporary" && { [ $# -lt 3 ] || is_whole "$3" "$1" <"$temporary"; } && sync "$temporary" && mv -fT "$temporary" "$1" && sync "${1%/*}"; } || { rm -f "$temporary"; return 1; }
 }
 is_ours() {
   [ -n "${kokctl_holder-}" ] || return 0

@@ -19,6 +19,7 @@ mod fields;
 mod founding;
 mod grown;
 mod helped;
+mod host_resources;
 mod in_use;
 mod issued;
 mod job;

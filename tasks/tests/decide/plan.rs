@@ -233,7 +233,10 @@ fn no_secret_stands_in_a_plan() {
 #[test]
 fn every_task_has_steps_and_a_sentence() {
     let moves = cluster_of(&format!("{}  vars: {{api_virtual_address: 10.20.0.100}}\n", include_str!("../fixtures/highly-available.yaml")));
-    let plans = [World::with_everything().plan(), World::bare_of(highly_available()).plan(), World::bare_of(moves).plan()];
+    let declares = "  hostResources: [{file: {path: /etc/motd, content: Hello}}]\n";
+    let declares = cluster_of(&format!("{}{declares}", include_str!("../fixtures/highly-available.yaml")));
+    let worlds = [World::with_everything(), World::bare_of(highly_available()), World::bare_of(moves), World::bare_of(declares)];
+    let plans = worlds.map(|world| world.plan());
     for task in TASKS {
         assert!(plans.iter().flat_map(Plan::steps).any(|step| step.task == task.name), "{} has no step", task.name);
         assert!(!task.about.is_empty() && !task.about.ends_with('.'), "{}", task.name);

@@ -6,7 +6,7 @@ use std::os::unix::fs::{PermissionsExt as _, symlink};
 use kok_tasks::digest::sha256;
 use kok_tasks::facts::{self, Unwritable};
 use kok_tasks::holder::look_script;
-use kok_tasks::observe::{Kind, Look, Looks, ModuleState, Observations, PathState, parse, probe_script, section_marker};
+use kok_tasks::observe::{Kind, Look, Looks, ModuleState, Observations, PathState, Piece, parse, probe_script, section_marker};
 use proptest::prelude::*;
 
 use crate::support::nonce;
@@ -203,6 +203,16 @@ fn any_look() -> impl Strategy<Value = Look> {
         prop::collection::vec(odd_name(), 0..3).prop_map(Look::NetworkCheck),
         odd_name().prop_map(Look::Block),
         odd_name().prop_map(Look::Command),
+        odd_name().prop_map(|name| Look::Piece(Piece::Link(name))),
+        odd_name().prop_map(|name| Look::Piece(Piece::User(name))),
+        odd_name().prop_map(|name| Look::Piece(Piece::Package(name))),
+        (odd_name(), odd_name()).prop_map(|(path, mark)| Look::Piece(Piece::Block { path, mark })),
+        (odd_name(), odd_name()).prop_map(|(user, key)| Look::Piece(Piece::Key { user, key })),
+        (odd_name(), odd_name(), prop::option::of(odd_name())).prop_map(|(path, line, starts_with)| Look::Piece(Piece::Line {
+            path,
+            line,
+            starts_with
+        })),
         odd_name().prop_map(Look::Matching),
         Just(Look::Swap),
         Just(Look::Firewall),
@@ -267,6 +277,7 @@ fn an_answer_may_be_as_long_as_what_was_asked_for() {
         (Look::NetworkCheck(vec!["n1".to_owned(); 100]), 100 * 260 * 260),
         (Look::LastWords, 4 * 40 * 1001),
         (Look::Block("/etc/hosts".into()), 1000 * 100),
+        (Look::Piece(Piece::Link("/etc/x".into())), 64 << 10),
         (Look::PodNetwork(Vec::new()), 1000 * 100),
         (Look::Etcd, 8192),
         (Look::Firewall, 8192),

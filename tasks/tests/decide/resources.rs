@@ -1,5 +1,6 @@
 //! Resources: what is seen of them and what is done about it.
 
+mod declared;
 mod preparation;
 
 use std::collections::BTreeSet;
@@ -80,13 +81,7 @@ fn files() {
 fn secret_files_are_judged_once() {
     let name = SecretName::DiscoveryKubeconfig;
     let replace = |at: i128| Some(Replace { because: "it expired".to_owned(), changed_nanoseconds: at });
-    let file = |replace| {
-        Resource::File(File {
-            path: "/f".to_owned(),
-            mode: 0o600,
-            content: FileContent::Secret { name: name.clone(), replace, without: None },
-        })
-    };
+    let file = |replace| Resource::File(File::new("/f", 0o600, FileContent::Secret { name: name.clone(), replace, without: None }));
     let found = at("/f", Some(metadata(Kind::File, 0o600, "")));
     assert_eq!(said(&file(None), &found), "same");
     assert_eq!(said(&file(replace(5_000_000_000)), &found), "write because it expired");
@@ -96,7 +91,7 @@ fn secret_files_are_judged_once() {
 
 #[test]
 fn directories() {
-    let directory = Resource::Directory(Directory { path: "/d".to_owned(), mode: 0o700 });
+    let directory = Resource::Directory(Directory::new("/d".to_owned(), 0o700));
     assert_eq!(said(&directory, &Observations::default()), "unseen");
     assert_eq!(said(&directory, &at("/d", None)), "create because it does not exist");
     assert_eq!(said(&directory, &at("/d", Some(metadata(Kind::Directory, 0o700, "")))), "same");
@@ -230,9 +225,9 @@ fn what_is_done_makes_it_the_same() {
     becomes_same(&Resource::File(text));
     assert_eq!(fs::read_to_string(folder.path("elsewhere")).unwrap(), "untouched", "a link was followed");
 
-    becomes_same(&Resource::Directory(Directory { path: folder.text("a/b c"), mode: 0o711 }));
+    becomes_same(&Resource::Directory(Directory::new(folder.text("a/b c"), 0o711)));
     fs::set_permissions(folder.path("a/b c"), fs::Permissions::from_mode(0o777)).unwrap();
-    becomes_same(&Resource::Directory(Directory { path: folder.text("a/b c"), mode: 0o711 }));
+    becomes_same(&Resource::Directory(Directory::new(folder.text("a/b c"), 0o711)));
 }
 
 /// What a fragment gives to a job.

@@ -34,6 +34,7 @@ mod faults_cases;
 mod fetched;
 mod highly_available;
 mod highly_available_story;
+mod host_resources;
 mod issued;
 mod issued_story;
 mod known;

@@ -16,7 +16,7 @@ fn id(name: &str) -> StepId {
 }
 
 fn folder(path: &str) -> Resource {
-    Resource::Directory(Directory { path: path.to_owned(), mode: 0o755 })
+    Resource::Directory(Directory::new(path.to_owned(), 0o755))
 }
 
 fn step(name: &str, resource: Resource) -> Step {

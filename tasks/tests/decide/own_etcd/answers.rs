@@ -1,6 +1,6 @@
 //! What members of etcd that are units answer, as etcdctl 3.7.0 writes it.
 
-use kok_tasks::observe::{EtcdAlarm, EtcdMember, EtcdPeer, EtcdState, Look, Looks, Observations, parse, probe_script};
+use kok_tasks::observe::{EtcdAlarm, EtcdMember, EtcdPeer, EtcdState, Look, Looks, Observations, Piece, parse, probe_script};
 
 use crate::support::nonce;
 
@@ -98,7 +98,7 @@ fn a_member_that_is_silent_is_told_by_its_last_sentence() {
 fn each_endpoint_and_user_is_asked_for_and_told() {
     let urls = ["https://10.20.0.14:2379", "https://10.20.0.15:2379"].map(str::to_owned);
     let endpoints: Looks =
-        urls.iter().cloned().map(Look::EtcdEndpoint).chain([Look::User("etcd".into()), Look::User("nobody".into())]).collect();
+        urls.iter().cloned().map(Look::EtcdEndpoint).chain(["etcd", "nobody"].map(|name| Look::Piece(Piece::User(name.into())))).collect();
     let peers: Looks = urls.iter().cloned().map(Look::EtcdPeerHealth).collect();
     let script = probe_script(&nonce(), &peers, false);
     assert!(
@@ -109,10 +109,11 @@ fn each_endpoint_and_user_is_asked_for_and_told() {
     let seen = read(&peers, &[(&about(0), "healthy"), (&about(1), "connection refused")]);
     assert_eq!(seen.etcd_peers.values().collect::<Vec<_>>(), ["healthy", "connection refused"]);
     let script = probe_script(&nonce(), &endpoints, false);
-    assert!(urls.iter().all(|url| script.contains(url)) && script.contains("id -u --"), "{script}");
+    assert!(urls.iter().all(|url| script.contains(url)) && script.contains("getent passwd --"), "{script}");
     let first = format!("etcd-endpoint {}", urls[0]);
     let second = format!("etcd-endpoint {}", urls[1]);
-    let seen = read(&endpoints, &[(&first, "healthy"), (&second, "connection refused"), ("users", "nobody")]);
+    let seen =
+        read(&endpoints, &[(&first, "healthy"), (&second, "connection refused"), ("users-named", "nobody:x:65534:65534::/:/bin/false")]);
     assert_eq!(seen.etcd_endpoints.values().collect::<Vec<_>>(), ["healthy", "connection refused"]);
-    assert_eq!(seen.users.values().copied().collect::<Vec<_>>(), [false, true]);
+    assert_eq!(seen.pieces.values().map(|line| !line.is_empty()).collect::<Vec<_>>(), [false, true]);
 }

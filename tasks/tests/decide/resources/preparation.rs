@@ -7,7 +7,7 @@ use kok_tasks::firewall::Opening;
 #[test]
 fn a_block_leaves_the_lines_of_others_alone() {
     let folder = Folder::new();
-    let (path, block) = (folder.path("hosts"), Block { path: folder.text("hosts"), text: "10.0.0.1 a\n10.0.0.2 it's\n".to_owned() });
+    let (path, block) = (folder.path("hosts"), Block::new(folder.text("hosts"), "10.0.0.1 a\n10.0.0.2 it's\n"));
     let ours = "# BEGIN kokctl\n10.0.0.1 a\n10.0.0.2 it's\n# END kokctl\n";
     let stale = "# BEGIN kokctl\nold\n# END kokctl\n";
     for (before, after) in [

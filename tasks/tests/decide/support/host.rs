@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use kok_tasks::digest::sha256;
 use kok_tasks::observe::{
     BLOCK_BEGIN, BLOCK_END, ETCD, Firewall, ImageState, ImageStore, Installed, KUBELET, Kind, Look, Metadata, ModuleState, Neighbour,
-    Observations, PathState, PodNetwork, ProgramVersions, STATIC_PODS, SwapState, TimeTracking, UnitState, kubeconfig_certificate,
+    Observations, PathState, Piece, PodNetwork, ProgramVersions, STATIC_PODS, SwapState, TimeTracking, UnitState, kubeconfig_certificate,
     kubeconfig_server, version_of,
 };
 
@@ -262,8 +262,10 @@ impl Host {
             Look::Command(name) => {
                 seen.commands.insert(name.clone(), self.commands.contains(name));
             }
-            Look::User(name) => {
-                seen.users.insert(name.clone(), self.users.contains(name));
+            Look::Piece(Piece::User(name)) => {
+                let line =
+                    if self.users.contains(name) { format!("{name}:x:999:999::/nonexistent:/usr/sbin/nologin") } else { String::new() };
+                seen.pieces.insert(Piece::User(name.clone()), line);
             }
             Look::Matching(pattern) => {
                 seen.matching.insert(pattern.clone(), self.paths.keys().filter(|path| matches(pattern, path)).cloned().collect());

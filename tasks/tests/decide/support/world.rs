@@ -305,7 +305,7 @@ impl World {
             Resource::Sysctl(sysctl) => drop(host.sysctls.insert(sysctl.name.clone(), sysctl.value.clone())),
             Resource::KernelModule(module) => drop(host.modules.insert(module.name.clone())),
             Resource::Unit(unit) => start(host, unit, change, &self.api),
-            Resource::User(user) => drop(host.users.insert(user.name.clone())),
+            Resource::User(user) => drop(host.users.insert(user.account.name.clone())),
             Resource::Block(block) => {
                 let text = host.paths.get(&block.path).map(|entry| entry.content.clone()).unwrap_or_default();
                 let own = text.split(BLOCK_BEGIN).next().unwrap_or_default().to_owned();
@@ -327,6 +327,13 @@ impl World {
             Resource::Packages(packages) => host.commands.extend(packages.commands.iter().map(|(command, _)| command.clone())),
             Resource::PackageArchive(archive) => host.folder(&archive.folder, 0o700),
             Resource::PackageDatabase(_) => host.paths.retain(|path, _| !path.starts_with("/var/lib/dpkg/updates/")),
+            // Only what somebody declares for hosts has these, and no world does.
+            Resource::Group(_)
+            | Resource::AuthorizedKey(_)
+            | Resource::Symlink(_)
+            | Resource::Gone(_)
+            | Resource::Line(_)
+            | Resource::NamedPackages(_) => panic!("{}: a world knows nothing of {resource:?}", host.name),
             Resource::Selinux(selinux) => {
                 host.write("/sys/fs/selinux/enforce", 0o644, "0");
                 host.write("/etc/selinux/config", 0o644, &format!("SELINUX={}\n", selinux.state.as_str()));

@@ -44,8 +44,8 @@ fn files_of_a_dry_run_are_read() {
     let said = "[upgrade/control-plane] Upgrading\n[dryrun] Would upgrade to \"v1\"[dryrun] Would write file \"/a.yaml\" with content:\nkind: Pod\n\
                 [dryrun] Would write file \"/b.yaml\" with content:\nkind: Pod\nspec: {}\n[upgrade] Done\nmore\n";
     let files = written(said);
-    assert_eq!(files.into_iter().collect::<Vec<_>>(), [
-        ("/a.yaml".to_owned(), "kind: Pod\n".to_owned()),
-        ("/b.yaml".to_owned(), "kind: Pod\nspec: {}\n".to_owned())
-    ]);
+    assert_eq!(
+        files.into_iter().collect::<Vec<_>>(),
+        [("/a.yaml".to_owned(), "kind: Pod\n".to_owned()), ("/b.yaml".to_owned(), "kind: Pod\nspec: {}\n".to_owned())]
+    );
 }

@@ -1,0 +1,162 @@
+//! Small pieces of a host that users declare: accounts, packages, links, lines.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Write as _;
+use std::str;
+
+use super::parse::{ParseError, Section, body_of, text_of};
+use super::{BLOCK_BEGIN, BLOCK_END};
+use crate::shell::quote;
+
+/// A piece of a host, of which a line or some say all that there is to know.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Piece {
+    /// The line of a user in /etc/passwd, or what stands for that.
+    User(String),
+    /// The line of a group in /etc/group, or what stands for that.
+    Group(String),
+    /// `yes` for a package that is installed.
+    Package(String),
+    /// Where a symbolic link leads.
+    Link(String),
+    /// How often a line stands in a file (`= N`), after the lines that begin otherwise so (`- LINE`).
+    Line {
+        /// The file.
+        path: String,
+        /// The line.
+        line: String,
+        /// How the others begin; nothing for none.
+        starts_with: Option<String>,
+    },
+    /// Lines of a file between two marks of this name, both included.
+    Block {
+        /// The file.
+        path: String,
+        /// The name in the marks.
+        mark: String,
+    },
+    /// `yes` for a line that stands in the user's `authorized_keys`.
+    Key {
+        /// The user.
+        user: String,
+        /// The line.
+        key: String,
+    },
+}
+
+/// What a piece may be answered at the most.
+pub(super) const PIECE_LIMIT: usize = 64 << 10;
+
+/// The marks around a block of this name.
+pub(crate) fn marks(name: &str) -> (String, String) {
+    (format!("{BLOCK_BEGIN} {name}"), format!("{BLOCK_END} {name}"))
+}
+
+/// A text as a basic regular expression of sed that stands between two `/`, and matches nothing else.
+pub(crate) fn literal(text: &str) -> String {
+    text.chars().fold(String::new(), |mut pattern, c| {
+        if matches!(c, '/' | '.' | '[' | ']' | '*' | '^' | '$' | '\\') {
+            pattern.push('\\');
+        }
+        pattern.push(c);
+        pattern
+    })
+}
+
+/// Names of one kind.
+fn names<'a>(pieces: &'a BTreeSet<Piece>, of: fn(&Piece) -> Option<&String>) -> Vec<&'a String> {
+    pieces.iter().filter_map(of).collect()
+}
+
+fn user(piece: &Piece) -> Option<&String> {
+    if let Piece::User(name) = piece { Some(name) } else { None }
+}
+
+fn group(piece: &Piece) -> Option<&String> {
+    if let Piece::Group(name) = piece { Some(name) } else { None }
+}
+
+fn package(piece: &Piece) -> Option<&String> {
+    if let Piece::Package(name) = piece { Some(name) } else { None }
+}
+
+/// Of users, groups and packages one command each; of the others one each.
+pub(super) fn push(script: &mut String, pieces: &BTreeSet<Piece>) {
+    let quoted = |names: &[&String]| names.iter().map(|name| quote(name)).collect::<Vec<_>>().join(" ");
+    for (section, database, names) in [("users-named", "passwd", names(pieces, user)), ("groups-named", "group", names(pieces, group))] {
+        if !names.is_empty() {
+            let _ = writeln!(script, "mark {section}\ngetent {database} -- {} 2>/dev/null", quoted(&names));
+        }
+    }
+    let packages = names(pieces, package);
+    if !packages.is_empty() {
+        let names = quoted(&packages);
+        let _ = writeln!(
+            script,
+            "mark packages-named\nif command -v dpkg-query >/dev/null 2>&1; then dpkg-query -W -f '${{db:Status-Abbrev}}|${{Package}}\\n' -- {names} 2>/dev/null\n\
+             elif command -v rpm >/dev/null 2>&1; then rpm -q --qf 'ii |%{{NAME}}\\n' -- {names} 2>/dev/null; fi"
+        );
+    }
+    for (number, piece) in pieces.iter().enumerate() {
+        if let Some(look) = look(piece) {
+            let _ = writeln!(script, "mark piece {number}\n{look}");
+        }
+    }
+}
+
+/// Counts a line, and prints those that begin otherwise so; by the environment, for an argument with `=` would be an assignment to awk.
+const COUNT: &str = r#"BEGIN { line = ENVIRON["kok_line"]; start = ENVIRON["kok_start"] }
+($0 "") == (line "") { n++; next }
+start != "" && index($0, start) == 1 { print "- " $0 }
+END { print "= " n + 0 }"#;
+
+fn look(piece: &Piece) -> Option<String> {
+    Some(match piece {
+        Piece::User(_) | Piece::Group(_) | Piece::Package(_) => return None,
+        Piece::Link(path) => format!("[ ! -L {path} ] || readlink -- {path}", path = quote(path)),
+        Piece::Line { path, line, starts_with } => format!(
+            "[ ! -f {path} ] || kok_line={line} kok_start={start} LC_ALL=C awk {COUNT} <{path} | tail -c {PIECE_LIMIT}",
+            path = quote(path),
+            line = quote(line),
+            start = quote(starts_with.as_deref().unwrap_or_default()),
+            COUNT = quote(COUNT),
+        ),
+        Piece::Block { path, mark } => {
+            let (begin, end) = marks(mark);
+            let range = format!("/^{}$/,/^{}$/p", literal(&begin), literal(&end));
+            format!("[ ! -f {path} ] || sed -n {} <{path} | head -c {PIECE_LIMIT}", quote(&range), path = quote(path))
+        }
+        Piece::Key { user, key } => format!(
+            "home=$(getent passwd -- {user} | cut -d : -f 6)\nkeys=\"$home/.ssh/authorized_keys\"\n\
+             if [ -n \"$home\" ] && [ -f \"$keys\" ] && grep -qxF -e {key} <\"$keys\"; then echo yes; fi",
+            user = quote(user),
+            key = quote(key),
+        ),
+    })
+}
+
+/// What was said of each: nothing of what is not there.
+pub(super) fn read(sections: &[Section<'_>], pieces: &BTreeSet<Piece>) -> Result<BTreeMap<Piece, String>, ParseError> {
+    let of_section = |name: &str, is_asked: bool| if is_asked { text_of(sections, name) } else { Ok("") };
+    let users = of_section("users-named", pieces.iter().any(|piece| user(piece).is_some()))?;
+    let groups = of_section("groups-named", pieces.iter().any(|piece| group(piece).is_some()))?;
+    let packages = of_section("packages-named", pieces.iter().any(|piece| package(piece).is_some()))?;
+    let entry = |text: &str, name: &String| {
+        let line = text.lines().find(|line| line.split(':').next() == Some(name));
+        line.unwrap_or_default().to_owned()
+    };
+    let mut seen = BTreeMap::new();
+    for (number, piece) in pieces.iter().enumerate() {
+        let said = match piece {
+            Piece::User(name) => entry(users, name),
+            Piece::Group(name) => entry(groups, name),
+            Piece::Package(name) => {
+                let is_installed = |line: &str| line.split_once('|').is_some_and(|(state, of)| state.trim() == "ii" && of == name);
+                if packages.lines().any(is_installed) { "yes".to_owned() } else { String::new() }
+            }
+            _ => String::from_utf8_lossy(body_of(sections, "piece", &number.to_string())?).into_owned(),
+        };
+        seen.insert(piece.clone(), said);
+    }
+    Ok(seen)
+}

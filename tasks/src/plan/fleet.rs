@@ -1,0 +1,93 @@
+//! The plan for hosts that have no Kubernetes: what is declared for them, and nothing else.
+
+use std::collections::BTreeMap;
+
+use kok_crds::model::{Cluster, Host};
+
+use super::draft::Edge;
+use super::graph::Plan;
+use super::make::{Making, Seen, compared, defect, enter};
+use super::refusal::Refusal;
+use super::select::Selection;
+use crate::facts::{HostFacts, INDISPENSABLE};
+use crate::list::resources::{Place, draft};
+use crate::observe::Looks;
+
+/// What a first probe of each host of a fleet has to look at.
+///
+/// # Errors
+/// [`Refusal`] where what is declared can't be, whatever the hosts are.
+pub fn fleet_looks(cluster: &Cluster) -> Result<BTreeMap<String, Looks>, Vec<Refusal>> {
+    let mut looks: BTreeMap<String, Looks> = BTreeMap::new();
+    for draft in drafts(cluster, &Seen::default(), &HostFacts::expected())? {
+        for step in draft.steps() {
+            looks.entry(step.host.clone()).or_default().extend(step.looks());
+        }
+    }
+    for host in &cluster.hosts {
+        looks.entry(host.name.clone()).or_default();
+    }
+    Ok(looks)
+}
+
+/// The plan that brings the hosts of a fleet to what is declared for them.
+///
+/// # Errors
+/// [`Refusal`]s of hosts that can't be changed, and of templates that can't be filled.
+pub fn fleet(cluster: &Cluster, seen: &Seen, selection: &Selection) -> Result<Making, Vec<Refusal>> {
+    let refusals: Vec<Refusal> = cluster.hosts.iter().filter_map(|host| unfit(host, seen.facts(&host.name)?)).collect();
+    if !refusals.is_empty() {
+        return Err(refusals);
+    }
+    let expected = HostFacts::expected();
+    let mut plan = Plan::default();
+    let mut edges = Vec::new();
+    for draft in drafts(cluster, seen, &expected)? {
+        edges.extend(enter(&mut plan, draft).map_err(|refusal| vec![refusal])?);
+    }
+    for Edge { later, earlier, reason } in edges {
+        plan.order(&later, &earlier, reason).map_err(|sentence| vec![defect(sentence)])?;
+    }
+    let mut making = compared(plan, seen, selection)?;
+    if let Making::Made(plan) = &mut making {
+        plan.conceal(&cluster.concealed);
+    }
+    Ok(making)
+}
+
+fn drafts<'a>(cluster: &'a Cluster, seen: &'a Seen, expected: &'a HostFacts) -> Result<Vec<super::draft::Draft<'a>>, Vec<Refusal>> {
+    let (mut drafts, mut refusals) = (Vec::new(), Vec::new());
+    for host in &cluster.hosts {
+        let known = seen.facts(&host.name);
+        let place = Place { cluster, host, facts: known.unwrap_or(expected), is_known: known.is_some(), environment: Vec::new() };
+        match draft(&place) {
+            Ok(draft) => drafts.push(draft),
+            Err(mut refusal) => {
+                refusal.conceal(&cluster.concealed);
+                refusals.push(refusal);
+            }
+        }
+    }
+    if refusals.is_empty() { Ok(drafts) } else { Err(refusals) }
+}
+
+/// Why nothing may be begun on a host.
+fn unfit(host: &Host, facts: &HostFacts) -> Option<Refusal> {
+    let at = |refusal: Refusal| refusal.at(format!("host {} ({})", host.name, host.address));
+    if let Some(cluster) = &facts.cluster {
+        let refusal = Refusal::new(format!("{} is a host of the cluster {}", host.name, cluster.escape_debug()));
+        let refusal = refusal.because("two files would say what is to be on it");
+        return Some(at(refusal.hint("declare this under `hostResources` of that cluster, and leave the host out of the fleet")));
+    }
+    if !facts.systemd {
+        let refusal = Refusal::new(format!("{} does not run systemd", host.name)).because("kokctl's scripts and units need it");
+        return Some(at(refusal.hint("take a host with systemd as its first process")));
+    }
+    let missing: Vec<&str> = INDISPENSABLE.iter().copied().filter(|command| !facts.commands.contains(*command)).collect();
+    if !missing.is_empty() {
+        let refusal = Refusal::new(format!("{} lacks commands that kokctl is made of", host.name));
+        let refusal = refusal.because(format!("it has no {}", missing.join(", ")));
+        return Some(at(refusal.hint("install the packages that have them: coreutils, util-linux, systemd")));
+    }
+    None
+}

@@ -1,0 +1,246 @@
+//! What a user declares for hosts: order, templates, secrets, and what is refused before anything is changed.
+
+use kok_crds::model::{Cluster, Content, Text, Wish};
+use kok_crds::{File, Role, read_input};
+use kok_tasks::change::ChangeKind;
+use kok_tasks::facts::HostFacts;
+use kok_tasks::observe::{Looks, Observations, PathState, Piece, UnitState};
+use kok_tasks::plan::{Making, Plan, Refusal, Seen, Selection, fleet, fleet_looks, make};
+use kok_tasks::script::Part;
+
+use crate::support::{bundle, cluster_of, good_facts, inputs, seen_with};
+
+const HOSTS: &str = "  hosts:\n  - {name: a, address: 10.20.0.11, groups: [web], vars: {port: 8080}}\n  - {name: b, address: 10.20.0.12}\n";
+
+/// A fleet with these entries, and the texts of files that they name.
+fn of(entries: &str, files: &[(&str, &str)]) -> Cluster {
+    let text = format!(
+        "apiVersion: kubeonkube.clay.io/v1alpha1\nkind: Fleet\nmetadata: {{name: office}}\nspec:\n  vars: {{port: 80, title: Hello}}\n{HOSTS}  \
+         hostResources:\n{entries}"
+    );
+    let input = read_input(&[File { name: "fleet.yaml".to_owned(), text, role: Role::Main { cluster: None } }]);
+    let mut cluster = input.cluster.unwrap_or_else(|| panic!("{:?}", input.problems));
+    for entry in &mut cluster.resources.entries {
+        if let Wish::File { content: Content::Source(file) | Content::Template(file), .. } = &mut entry.wish {
+            file.text = files.iter().find(|(path, _)| *path == file.path).map(|(_, text)| Text::new(*text));
+        }
+    }
+    cluster
+}
+
+/// Hosts on which nothing of what is looked at is there.
+fn bare(cluster: &Cluster, change: impl Fn(&str, &mut HostFacts)) -> Seen {
+    let mut seen = Seen::default();
+    for (host, number) in cluster.hosts.iter().zip(1..) {
+        let mut facts = good_facts(&host.name, number);
+        change(&host.name, &mut facts);
+        seen.add_facts(&host.name, facts);
+        seen.add_observations(&host.name, nothing(&fleet_looks(cluster).unwrap()[&host.name]));
+    }
+    seen
+}
+
+fn nothing(looks: &Looks) -> Observations {
+    use kok_tasks::observe::Look;
+    let mut seen = Observations::default();
+    for look in looks.iter() {
+        match look {
+            Look::Path(path) | Look::File { path, .. } => drop(seen.paths.insert(path, PathState::Missing)),
+            Look::Unit(name) => {
+                let state = UnitState { load: "not-found".to_owned(), active: "inactive".to_owned(), ..UnitState::default() };
+                seen.units.insert(name, state);
+            }
+            Look::Sysctl(name) => drop(seen.sysctls.insert(name, Some("128".to_owned()))),
+            Look::KernelModule(name) => drop(seen.modules.insert(name, kok_tasks::observe::ModuleState::Loadable)),
+            Look::Piece(piece @ Piece::Line { .. }) => drop(seen.pieces.insert(piece, "= 0\n".to_owned())),
+            Look::Piece(piece) => drop(seen.pieces.insert(piece, String::new())),
+            other => panic!("{other:?}"),
+        }
+    }
+    seen
+}
+
+fn planned(cluster: &Cluster) -> Plan {
+    match fleet(cluster, &bare(cluster, |_, _| {}), &Selection::whole()) {
+        Ok(Making::Made(plan)) => *plan,
+        other => panic!("{other:?}"),
+    }
+}
+
+fn refused(cluster: &Cluster, change: impl Fn(&str, &mut HostFacts)) -> Vec<Refusal> {
+    fleet(cluster, &bare(cluster, change), &Selection::whole()).err().unwrap_or_else(|| panic!("nothing is refused"))
+}
+
+/// The entries of a host in an order in which they can be done.
+fn order(plan: &Plan, host: &str) -> Vec<String> {
+    plan.steps().filter(|step| step.host == host).map(|step| step.id.name().to_owned()).collect()
+}
+
+#[test]
+fn each_comes_after_what_it_needs_whatever_the_order_of_the_file() {
+    let cluster = of(
+        "  - {name: service, unit: {name: app.service, state: running, enabled: true, restartOn: [settings]}}\n  \
+         - {name: unit, file: {path: /etc/systemd/system/app.service, content: \"[Service]\\n\"}}\n  \
+         - {name: settings, file: {path: /etc/app/app.conf, content: x, owner: app, group: app}}\n  \
+         - {name: key, authorizedKey: {user: app, key: \"ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIOMqqnkVzrm0SdG6UOoqKLsabgH5C9okWi0dh2l9GKJl me\"}}\n  \
+         - {name: user, user: {name: app, group: app, system: true}}\n  \
+         - {name: folder, dir: {path: /etc/app}}\n  \
+         - {name: members, group: {name: app}}\n  \
+         - {name: packages, package: {names: [nginx]}}\n  \
+         - {name: source, file: {path: /etc/apt/sources.list.d/x.list, content: x}}\n",
+        &[],
+    );
+    let order = order(&planned(&cluster), "a");
+    let at = |name: &str| order.iter().position(|other| other == name).unwrap_or_else(|| panic!("{name}: {order:?}"));
+    for (earlier, later) in [
+        ("settings", "service"),
+        ("unit", "service"),
+        ("folder", "settings"),
+        ("user", "settings"),
+        ("members", "user"),
+        ("user", "key"),
+        ("packages", "folder"),
+        ("packages", "service"),
+        ("source", "packages"),
+    ] {
+        assert!(at(earlier) < at(later), "{earlier} before {later}: {order:?}");
+    }
+}
+
+#[test]
+fn what_is_said_wins_over_what_is_usual() {
+    let cluster = of(
+        "  - {name: packages, package: {names: [nginx]}, after: [answers]}\n  - {name: answers, file: {path: /etc/answers, content: x}}\n",
+        &[],
+    );
+    assert_eq!(order(&planned(&cluster), "b"), ["answers", "packages"]);
+}
+
+#[test]
+fn a_circle_of_needs_is_named() {
+    let cluster = of("  - {name: one, dir: {path: /srv/a}, after: [two]}\n  - {name: two, file: {path: /srv/a/b, content: x}}\n", &[]);
+    let refusal = fleet_looks(&cluster).unwrap_err().remove(0);
+    assert!(refusal.what.contains("`one`") && refusal.what.contains("`two`"), "{refusal:?}");
+    assert!(refusal.at.as_deref().unwrap().starts_with("fleet.yaml:1"), "{refusal:?}");
+}
+
+#[test]
+fn a_unit_is_started_again_with_what_it_reads() {
+    let cluster = of(
+        "  - {name: settings, file: {path: /etc/app.conf, content: x}}\n  \
+         - {name: service, unit: {name: app.service, restartOn: [settings, /etc/other]}}\n",
+        &[],
+    );
+    let mut seen = bare(&cluster, |_, _| {});
+    for host in ["a", "b"] {
+        let state =
+            UnitState { load: "loaded".to_owned(), active: "active".to_owned(), file: "disabled".to_owned(), ..UnitState::default() };
+        let units = [("app.service".to_owned(), state)].into();
+        seen.add_observations(host, Observations { units, ..Observations::default() });
+    }
+    let Ok(Making::Made(plan)) = fleet(&cluster, &seen, &Selection::whole()) else { panic!("no plan") };
+    let changes: Vec<_> = plan.changes().filter(|(step, _)| step.host == "a").collect();
+    assert_eq!(changes.len(), 2);
+    assert_eq!((changes[1].0.id.name(), &changes[1].1.kind), ("service", &ChangeKind::DoAgain));
+    let script = format!("{:?}", changes[1].0.act(changes[1].1));
+    assert!(script.contains("try-restart") && !script.contains("enable"), "what is not said stays as it is: {script}");
+    assert!(changes[1].0.looks().contains(&kok_tasks::observe::Look::Path("/etc/other".to_owned())));
+}
+
+#[test]
+fn a_template_has_the_facts_and_variables_of_its_host() {
+    let text = "{{ vars.title }} {{ host.name }}:{{ vars.port }} on {{ facts.os.id }} {{ facts.os.version }}\n\
+                {% for other in hosts %}{{ other.name }} {% endfor %}{{ host.groups | join(',') }}\n";
+    let cluster = of("  - {name: motd, file: {path: /etc/motd, template: motd.j2}}\n", &[("motd.j2", text)]);
+    let plan = planned(&cluster);
+    let diffs: Vec<String> = plan.changes().map(|(_, change)| change.diff.clone().unwrap()).collect();
+    assert!(diffs[0].contains("+Hello a:8080 on debian 12\n+a b web\n"), "{diffs:?}");
+    assert!(diffs[1].contains("+Hello b:80 on debian 12\n+a b \n"), "{diffs:?}");
+}
+
+#[test]
+fn what_a_template_lacks_is_named_with_its_place() {
+    let entry = "  - {name: motd, file: {path: /etc/motd, template: files/motd.j2}}\n";
+    let said = |text: &str| {
+        let cluster = of(entry, &[("files/motd.j2", text)]);
+        let refusal = fleet_looks(&cluster).err().unwrap_or_else(|| refused(&cluster, |_, _| {})).remove(0);
+        (refusal.what, refusal.at.unwrap(), refusal.because.unwrap(), refusal.hint.unwrap())
+    };
+    let (what, at, because, hint) = said("one\n{{ facts.productUuid }}\n");
+    assert_eq!(what, "the template of `motd` can't be filled for the host a");
+    assert_eq!(at, "files/motd.j2:2 (named at fleet.yaml:10:52)");
+    assert!(because == "the host has no `facts.productUuid`" && hint.contains("is defined"), "{because} {hint}");
+    let (_, at, because, _) = said("{{ vars.port }}\n\n{{ vars.prot }}\n");
+    assert!(at.starts_with("files/motd.j2:3") && because == "the host has no `vars.prot`", "{at} {because}");
+    let (_, at, because, _) = said("{% if %}\n");
+    assert!(at.starts_with("files/motd.j2:1") && because.contains("syntax error"), "{at} {because}");
+}
+
+#[test]
+fn variables_are_missed_before_a_host_is_asked_and_facts_after() {
+    let entry = "  - {name: motd, file: {path: /etc/motd, template: t}}\n";
+    assert!(fleet_looks(&of(entry, &[("t", "{{ vars.nothing }}")])).is_err());
+    let cluster = of(entry, &[("t", "{{ facts.productUuid }}")]);
+    assert!(fleet_looks(&cluster).is_ok());
+    assert_eq!(refused(&cluster, |_, _| {}).len(), 2);
+    assert_eq!(refused(&cluster, |host, facts| facts.product_uuid = (host == "a").then(|| "x".to_owned())).len(), 1);
+}
+
+#[test]
+fn a_secret_is_neither_shown_nor_in_what_is_saved() {
+    const WORD: &str = "correct-horse-battery-staple";
+    let cluster = of(&format!("  - {{name: key, file: {{path: /etc/key, content: {WORD}, secret: true}}}}\n"), &[]);
+    let plan = planned(&cluster);
+    let (step, change) = plan.changes().next().unwrap();
+    assert_eq!(change.diff.as_deref(), Some("‹secret: changed›"));
+    let act = step.act(change);
+    assert!(act.script().unwrap().parts().iter().any(|part| matches!(part, Part::Secret(_))));
+    assert!(!format!("{plan:?} {act:?} {cluster:?}").contains(WORD));
+    let (name, text) = step.given().unwrap();
+    assert_eq!((name.to_string().as_str(), text.expose()), ("/etc/key of a", WORD));
+    assert!(
+        !step.looks().iter().any(|look| matches!(look, kok_tasks::observe::Look::File { expected: Some(_), .. })),
+        "its content would come"
+    );
+}
+
+#[test]
+fn hosts_that_cannot_be_changed_are_refused() {
+    let cluster = of("  - {dir: {path: /srv/x}}\n", &[]);
+    let found = refused(&cluster, |host, facts| match host {
+        "a" => facts.cluster = Some("demo".to_owned()),
+        _ => facts.systemd = false,
+    });
+    let said: Vec<&str> = found.iter().map(|refusal| refusal.what.as_str()).collect();
+    assert_eq!(said, ["a is a host of the cluster demo", "b does not run systemd"]);
+    assert!(found.iter().all(|refusal| refusal.hint.is_some()));
+}
+
+/// What kokctl does itself in a cluster, by what a user declares.
+#[test]
+fn what_kokctl_writes_itself_is_refused_with_both_places() {
+    for (entry, step, what) in [
+        ("{file: {path: /etc/sysctl.d/99-zz-kokctl.conf, content: x}}", "cp1/host/sysctls-file", "/etc/sysctl.d/99-zz-kokctl.conf"),
+        ("{line: {path: /etc/containerd/config.toml, line: x}}", "cp1/container-runtime/configuration", "/etc/containerd/config.toml"),
+        ("{absent: {path: /etc/containerd, recursive: true}}", "cp1/container-runtime/", "/etc/containerd"),
+        ("{sysctl: {name: net.ipv4.ip_forward, value: 0}}", "cp1/host/sysctl-net.ipv4.ip_forward", "sysctl net.ipv4.ip_forward"),
+        ("{unit: {name: kubelet.service, state: stopped}}", "cp1/kubelet", "unit kubelet.service"),
+    ] {
+        let text = include_str!("../fixtures/cluster.yaml");
+        let cluster = cluster_of(&format!("{}  hostResources: [{entry}]\n", text.trim_end().to_owned() + "\n"));
+        let found = make(&inputs(&cluster, &bundle()), &seen_with(|_, _| {})).err().unwrap_or_else(|| panic!("{entry} is taken"));
+        let refusal = found.first().unwrap();
+        assert!(refusal.what.contains(what), "{refusal:?}");
+        assert!(refusal.because.as_deref().unwrap().contains(step), "{refusal:?}");
+        assert!(refusal.at.as_deref().unwrap().starts_with("cluster.yaml:"), "{refusal:?}");
+        assert_eq!(found.len(), 1, "of all hosts it is said once");
+    }
+}
+
+#[test]
+fn lines_and_blocks_stand_beside_those_of_kokctl() {
+    let entries = "[{line: {path: /etc/hosts, line: 192.0.2.1 a}}, {block: {path: /etc/hosts, text: 192.0.2.2 b}}]";
+    let cluster = cluster_of(&format!("{}\n  hostResources: {entries}\n", include_str!("../fixtures/cluster.yaml").trim_end()));
+    let made = make(&inputs(&cluster, &bundle()), &seen_with(|_, _| {}));
+    assert!(matches!(made, Ok(Making::LookFirst(_))), "{made:?}");
+}
