@@ -28,6 +28,11 @@ pub(super) struct Observation {
 }
 
 impl Observation {
+    /// Of a Lease that somebody else was quicker to get: what it says is seen at the next attempt.
+    pub(super) fn nothing() -> Self {
+        Self { renewed: None, holder: String::new(), since: Instant::now() }
+    }
+
     /// Since when it says so.
     pub(super) fn since(&self) -> Instant {
         self.since
@@ -96,7 +101,7 @@ impl ClusterLease {
         let Some(lease) = self.api.get_opt(&self.name).await? else {
             let made = self.api.create(&PostParams::default(), &self.new_lease()).await;
             return match made {
-                Err(kube::Error::Api(status)) if status.is_already_exists() => Ok(self.lost_to_another()),
+                Err(kube::Error::Api(status)) if status.is_already_exists() => Ok(Claimed::Elsewhere(Observation::nothing())),
                 made => made.map(|_| Claimed::Ours),
             };
         };
@@ -106,7 +111,7 @@ impl ClusterLease {
             Standing::Ours | Standing::Free => {
                 let taken = self.api.replace(&self.name, &PostParams::default(), &self.held(lease, &spec)).await;
                 match taken {
-                    Err(kube::Error::Api(status)) if status.is_conflict() => Ok(self.lost_to_another()),
+                    Err(kube::Error::Api(status)) if status.is_conflict() => Ok(Claimed::Elsewhere(Observation::nothing())),
                     taken => taken.map(|_| Claimed::Ours),
                 }
             }
@@ -147,11 +152,6 @@ impl ClusterLease {
         let Some(spec) = lease.spec.as_mut().filter(|spec| spec.holder_identity.as_ref() == Some(&self.identity)) else { return };
         spec.holder_identity = None;
         let _ = self.api.replace(&self.name, &PostParams::default(), &lease).await;
-    }
-
-    /// Somebody was quicker. What it says is seen at the next attempt.
-    fn lost_to_another(&self) -> Claimed {
-        Claimed::Elsewhere(Observation { renewed: None, holder: String::new(), since: Instant::now() })
     }
 
     fn new_lease(&self) -> Lease {

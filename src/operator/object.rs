@@ -38,6 +38,11 @@ pub(super) fn condition<'a>(data: &'a Value, list: &str, kind: &str) -> Option<&
     all.iter().find(|condition| condition.get("type").is_some_and(|found| found == kind))
 }
 
+/// Whether a status says that whoever was at its operation leaves it to others, or that one of these has just begun.
+pub(super) fn is_left(data: &Value) -> bool {
+    text(data, "/status/phase") == Some("Resuming")
+}
+
 /// Whether a status says that its operation is over.
 pub(super) fn is_over(data: &Value) -> bool {
     matches!(text(data, "/status/status"), Some("Succeeded" | "Failed"))

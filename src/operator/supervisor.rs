@@ -14,6 +14,8 @@ use crate::clock::Clock;
 
 /// Seconds until something is tried again that the API did not answer.
 const UNANSWERED: i64 = 5;
+/// Seconds until a Lease is asked for again whose holder is leaving: it says so a moment before it lets go, and what is known of it may be old.
+const LEAVING: i64 = 1;
 
 /// Something that has ended.
 pub(super) struct Report {
@@ -30,12 +32,21 @@ struct Run {
     stopping: Option<Stopping>,
 }
 
+/// When something is tried again.
+#[derive(Debug, Clone, Copy)]
+struct Retry {
+    /// In seconds since 1970.
+    at: i64,
+    /// The same where the other replica has said that it leaves.
+    when_left: i64,
+}
+
 /// All operations under way, and what is known of those that were.
 pub(super) struct Supervisor {
     shared: Arc<Shared>,
     reports: mpsc::UnboundedSender<Report>,
     runs: BTreeMap<ClusterKey, Run>,
-    retry: BTreeMap<ClusterKey, i64>,
+    retry: BTreeMap<ClusterKey, Retry>,
     seen: BTreeMap<ClusterKey, Observation>,
     /// The UID of the operation that ended last, of each cluster.
     over: BTreeMap<ClusterKey, String>,
@@ -62,7 +73,9 @@ impl Supervisor {
             deadline: run.deadline,
             stopping: run.stopping,
         });
-        view.claim = self.retry.get(key).map_or(Claim::Untried, |at| Claim::RetryAt(*at));
+        let is_left = view.operations.iter().any(|operation| operation.is_left);
+        let at = self.retry.get(key).map(|retry| if is_left { retry.when_left } else { retry.at });
+        view.claim = at.map_or(Claim::Untried, Claim::RetryAt);
         if self.is_leaving {
             view.claim = Claim::RetryAt(i64::MAX);
         }
@@ -117,18 +130,20 @@ impl Supervisor {
         self.runs.remove(&key);
         self.retry.remove(&key);
         let now = Clock::seconds();
+        let after = |seconds: i64| Retry { at: now + seconds, when_left: now + seconds };
         match attended {
             Attended::Ended(Some(uid)) => drop(self.over.insert(key, uid)),
             // What is gone is in the stores until their watch has told.
-            Attended::Ended(None) => drop(self.retry.insert(key, now + UNANSWERED)),
+            Attended::Ended(None) => drop(self.retry.insert(key, after(UNANSWERED))),
             Attended::Elsewhere(observation) => {
                 let left = LASTS.saturating_sub(observation.since().elapsed());
                 let pause = RENEWED.min(left + std::time::Duration::from_secs(1));
-                self.retry.insert(key.clone(), now + i64::try_from(pause.as_secs()).unwrap_or(UNANSWERED));
+                let pause = i64::try_from(pause.as_secs()).unwrap_or(UNANSWERED);
+                self.retry.insert(key.clone(), Retry { when_left: now + LEAVING.min(pause), ..after(pause) });
                 self.seen.insert(key, observation);
             }
             Attended::Left | Attended::Unanswered => {
-                self.retry.insert(key, now + UNANSWERED);
+                self.retry.insert(key, after(UNANSWERED));
             }
         }
     }
@@ -145,5 +160,49 @@ impl Supervisor {
                 may
             });
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "these are tests")]
+
+    use serde_json::json;
+
+    use super::super::fake::{Fake, attendant};
+    use super::super::stores::{Stores, What};
+    use super::*;
+
+    /// What is known of the cluster when its operation is in this phase.
+    fn view(key: &ClusterKey, phase: &str) -> View {
+        let object = json!({
+            "apiVersion": "kubeonkube.clay.io/v1alpha1", "kind": "ClusterOperation", "metadata": {"name": "o"},
+            "spec": {"cluster": key.name}, "status": {"phase": phase, "status": "Running"},
+        });
+        let mut stores = Stores::default();
+        let event = kube::runtime::watcher::Event::Apply(serde_json::from_value(object).unwrap());
+        stores.take((key.group, What::Operations), event);
+        View::of(&stores, key, None)
+    }
+
+    /// Otherwise a pod that was started anew is quicker than the one that runs.
+    #[tokio::test]
+    async fn whoever_leaves_is_followed_as_soon_as_it_says_so() {
+        let (fake, client) = Fake::start().await;
+        let attendant = attendant(&fake, client, 1);
+        let (sender, _reports) = mpsc::unbounded_channel();
+        let (key, mut supervisor) = (attendant.key.clone(), Supervisor::new(Arc::clone(&attendant.shared), sender));
+        supervisor.take(Report { key: key.clone(), attended: Attended::Elsewhere(Observation::nothing()) });
+        let now = Clock::seconds();
+        let after = |phase: &str| {
+            let mut view = view(&key, phase);
+            supervisor.add_to(&key, &mut view);
+            match view.claim {
+                Claim::Untried => None,
+                Claim::RetryAt(at) => Some(at - now),
+            }
+        };
+        assert!(after("Running").is_some_and(|seconds| seconds >= 9), "{:?}", after("Running"));
+        assert!(after("Resuming").is_some_and(|seconds| seconds <= 1), "{:?}", after("Resuming"));
     }
 }

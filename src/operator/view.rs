@@ -50,6 +50,8 @@ pub(super) struct Operation {
     pub(super) is_cancelled: bool,
     /// Whether its labels say that it has ended.
     pub(super) is_labelled: bool,
+    /// Whether whoever was at it lets others go on, as its status says, or one that goes on has just begun.
+    pub(super) is_left: bool,
 }
 
 /// How far an operation is, as its status says.
@@ -159,6 +161,7 @@ impl Operation {
             is_wanted: annotation(object::TAKE_OVER).is_some_and(|value| value != "false"),
             is_cancelled: annotation(object::CANCEL).is_some_and(|value| value != "false") || meta.deletion_timestamp.is_some(),
             is_labelled: meta.labels.as_ref().and_then(|all| all.get(object::COMPLETED)).is_some_and(|value| value == "done"),
+            is_left: object::is_left(data),
         }
     }
 }

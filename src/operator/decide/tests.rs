@@ -18,6 +18,7 @@ fn operation(name: &str, created: i64, life: Life) -> Operation {
         is_wanted: false,
         is_cancelled: false,
         is_labelled: life == Life::Ended,
+        is_left: false,
     }
 }
 

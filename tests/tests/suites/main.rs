@@ -48,6 +48,8 @@ mod members_story;
 mod networks;
 mod networks_cases;
 mod operator;
+mod operator_pod;
+mod operator_pod_story;
 mod operator_story;
 mod own_etcd;
 mod own_members;
