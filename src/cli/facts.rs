@@ -84,7 +84,7 @@ fn clock(ahead: i64) -> String {
 
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::unwrap_used, reason = "these are tests")]
+    #![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "these are tests")]
 
     use std::collections::BTreeMap;
 

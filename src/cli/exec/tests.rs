@@ -1,4 +1,4 @@
-#![allow(clippy::unwrap_used, reason = "these are tests")]
+#![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "these are tests")]
 
 use clap::Parser as _;
 

@@ -64,7 +64,7 @@ pub(crate) fn literal(text: &str) -> String {
 }
 
 /// Names of one kind.
-fn names<'a>(pieces: &'a BTreeSet<Piece>, of: fn(&Piece) -> Option<&String>) -> Vec<&'a String> {
+fn names(pieces: &BTreeSet<Piece>, of: fn(&Piece) -> Option<&String>) -> Vec<&String> {
     pieces.iter().filter_map(of).collect()
 }
 

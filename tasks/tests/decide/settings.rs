@@ -30,9 +30,17 @@ const OF_FETCHING: [&str; 7] =
 /// their own look there.
 const OF_CALICO: [&str; 3] = ["calico_ip6_auto_method", "calico_pool_blocksize_ipv6", "calico_nftable_mode"];
 
-/// The settings that say how much may be away at a time and how pods leave nodes, which a plan for bare hosts does not show; tests of the order of kubelets
-/// and of drains look there.
-const OF_DISRUPTIONS: [&str; 4] = ["serial", "drain_grace_period", "drain_timeout", "drain_fallback_enabled"];
+/// The settings that say how much may be away at a time, how pods leave nodes and when certificates are made anew, which a plan for bare hosts does not
+/// show; tests of the order of kubelets, of drains, of upgrades and of renewals look there.
+const OF_LATER: [&str; 7] = [
+    "serial",
+    "drain_grace_period",
+    "drain_timeout",
+    "drain_fallback_enabled",
+    "drain_nodes",
+    "upgrade_cluster_setup",
+    "certificates_renew_before",
+];
 
 /// The settings that are refused with flannel, which is what the file has.
 const WITHOUT_FLANNEL: [&str; 2] = ["kube_proxy_remove", "kube_controller_manager_allocate_node_cidrs"];
@@ -74,7 +82,7 @@ fn every_setting_changes_what_is_done() {
     let settings = variables().filter(|row| row.effect() == Effect::Honoured && row.details().starts_with("a setting"));
     let mut idle = Vec::new();
     let mut tried = 0;
-    let is_shown = |name: &&str| [&OF_FETCHING[..], &OF_CALICO, &OF_DISRUPTIONS].iter().all(|others| !others.contains(name));
+    let is_shown = |name: &&str| [&OF_FETCHING[..], &OF_CALICO, &OF_LATER].iter().all(|others| !others.contains(name));
     for name in settings.map(|row| row.name).filter(is_shown) {
         let value = beside::values().find(|(known, _)| *known == name).unwrap().1;
         let without = CLUSTER.replace("plugin: flannel", "plugin: none");

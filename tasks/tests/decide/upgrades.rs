@@ -252,6 +252,18 @@ fn each_node_is_drained_before_its_kubelet_is_changed_and_takes_pods_again() {
     ordered(&plan, &[("worker1", "kubelet-join", "takes-pods"), ("worker2", "kubelet-join", "cordoned")]);
 }
 
+/// `upgrade_cluster_setup: true` and `drain_nodes: false`.
+#[test]
+fn pods_stay_where_somebody_says_so() {
+    let wish = Wish { undrained: true, ..Wish::default() };
+    let drained = |wish: &Wish| {
+        let stage = named(&way(&old(), wish), StageName::Kubelets);
+        stage.cluster.underway.unwrap().drained
+    };
+    assert_eq!(drained(&wish), Vec::<String>::new());
+    assert_eq!(drained(&Wish::default()).len(), 5);
+}
+
 #[test]
 fn what_is_in_the_way_is_found_with_its_check() {
     let world = old();

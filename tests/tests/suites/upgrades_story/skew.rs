@@ -45,7 +45,7 @@ impl<'a> Watch<'a> {
             ok(&host, &format!("cat >/root/skew.sh <<'END'\n{SCRIPT}END\n{begin}"));
         }
         let sees = |host: &Host| ok(host, "cat /root/skew/seen 2>/dev/null || :").contains("kubelet=");
-        wait_for("all hosts say what runs", 60, || hosts(lab).iter().all(|host| sees(host)));
+        wait_for("all hosts say what runs", 60, || hosts(lab).iter().all(&sees));
         Self { lab }
     }
 
