@@ -94,7 +94,7 @@ fn a_cluster_declares_in_a_list_or_beside_what_is_kept() {
 #[test]
 fn modes_are_octal_and_secrets_are_the_owners() {
     let cluster = read(
-        "  - {file: {path: /a, content: x, mode: \"0640\"}}\n  - {file: {path: /b, content: x, mode: \"750\"}}\n  \
+        "  - {file: {path: /a, content: x, mode: 0640}}\n  - {file: {path: /b, content: x, mode: \"750\"}}\n  \
          - {file: {path: /c, content: x, secret: true}}\n  - {file: {path: /d, content: x}}\n",
     );
     let modes: Vec<u32> = cluster

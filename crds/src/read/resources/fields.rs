@@ -160,7 +160,7 @@ pub(super) fn rights(decoder: &mut Decoder, fields: &Fields<'_>, mode: u32) -> O
 fn read_mode(decoder: &mut Decoder, field: &Field<'_>) -> Option<u32> {
     decoder.place(field);
     let text = match &field.node.value {
-        Value::Integer(_) => field.node.spelling.as_str(),
+        Value::Integer(_) | Value::Float => field.node.spelling.as_str(),
         _ => decoder.text(field)?,
     };
     let is_octal = (3..=4).contains(&text.len()) && text.chars().all(|c| ('0'..='7').contains(&c));

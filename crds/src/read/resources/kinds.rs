@@ -66,7 +66,7 @@ pub(crate) const BLOCK: Form = Form {
 pub(crate) const SYSCTL: Form = Form { what: "a kernel parameter", fields: &["name", "value"], refused: &[] };
 pub(crate) const KERNEL_MODULE: Form = Form { what: "a kernel module", fields: &["name"], refused: &[] };
 pub(crate) const PACKAGE: Form =
-    Form { what: "packages", fields: &["names"], refused: &[("name", "write it as `names`, which is a list")] };
+    Form { what: "the entry `package`", fields: &["names"], refused: &[("name", "write it as `names`, which is a list")] };
 pub(crate) const USER: Form = Form {
     what: "a user",
     fields: &["name", "uid", "group", "groups", "home", "shell", "comment", "system"],
@@ -247,10 +247,21 @@ fn authorized_key(decoder: &mut Decoder, field: &Field<'_>) -> Option<Wish> {
     Some(Wish::AuthorizedKey { user: user?, key: key? })
 }
 
+/// Whether it runs. Ansible's word for that is nearest to the opposite here.
+fn state(decoder: &mut Decoder, field: &Field<'_>) -> Option<bool> {
+    if !["started", "restarted", "reloaded"].iter().any(|word| field.is_text(word)) {
+        return decoder.choice(field, &STATES);
+    }
+    let problem = Problem::new("`state` says what is done, and not what is to be").at(field.position());
+    let problem = problem.because("it is one of running, stopped");
+    decoder.report(problem.hint("write `state: running`; what is a reason to start it again stands in `restartOn`"));
+    None
+}
+
 fn unit(decoder: &mut Decoder, field: &Field<'_>) -> Option<Wish> {
     let fields = decoder.fields(field, &UNIT)?;
     let name = required(decoder, &fields, ("name", "the name of a unit"), fields::unit);
-    let running = fields.get("state").map_or(Some(None), |field| decoder.choice(&field, &STATES).map(Some));
+    let running = fields.get("state").map_or(Some(None), |field| state(decoder, &field).map(Some));
     let enabled = fields.get("enabled").map_or(Some(None), |field| decoder.boolean(&field).map(Some));
     let before = decoder.count();
     let restart_on = fields.get("restartOn").map(|field| decoder.texts(&field, "it is a list of names of entries, and of paths"));

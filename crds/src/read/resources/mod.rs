@@ -143,8 +143,11 @@ fn number(entries: &mut [HostResource]) {
 }
 
 fn entry(decoder: &mut Decoder, item: &Field<'_>, places: &Places) -> Option<HostResource> {
+    let before = decoder.count();
     let fields = decoder.fields(item, &ENTRY)?;
-    let wish = wish(decoder, &fields);
+    // A word of somebody else's is told of already.
+    let is_known = decoder.count() == before;
+    let wish = wish(decoder, &fields, is_known);
     let given = fields.get("name").map(|field| fields::checked(decoder, &field, fields::entry_name, "a name"));
     let hosts = fields.get("on").map_or_else(|| Some(places.hosts.clone()), |field| hosts(decoder, &field, places));
     let after = fields.get("after").map(|field| decoder.texts(&field, "it is a list of names of other entries")).unwrap_or_default();
@@ -158,11 +161,11 @@ fn entry(decoder: &mut Decoder, item: &Field<'_>, places: &Places) -> Option<Hos
 }
 
 /// What it is: one kind.
-fn wish(decoder: &mut Decoder, fields: &Fields<'_>) -> Option<Wish> {
+fn wish(decoder: &mut Decoder, fields: &Fields<'_>, is_known: bool) -> Option<Wish> {
     let given: Vec<_> = KINDS.iter().filter_map(|(name, read)| Some((*name, fields.get(name)?, *read))).collect();
     match given.as_slice() {
         [(_, field, read)] => read(decoder, field),
-        [] if KINDS.iter().any(|(name, _)| fields.is_misspelled(name)) => None,
+        [] if !is_known => None,
         [] => {
             let kinds: Vec<&str> = KINDS.iter().map(|(name, _)| *name).collect();
             let problem = Problem::new("the entry does not say what it is").at(fields.position());
