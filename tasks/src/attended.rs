@@ -51,11 +51,12 @@ mod tests {
 
     use super::script;
 
-    /// As a host runs it: by a shell that has read the script, with the way to whoever asks as its standard input.
+    /// As a host runs it: by a shell that has read the script, with the way to whoever asks as its standard input. What runs these tests in the background
+    /// may ignore SIGINT, and sshd does not.
     fn begun(shell: &str, command: &[&str]) -> Child {
         let text = script(&command.iter().map(|word| (*word).to_owned()).collect::<Vec<_>>());
-        let mut child = Command::new(shell);
-        child.args(["-c", &text]).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut child = Command::new("env");
+        child.args(["--default-signal=INT", shell, "-c", &text]).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
         child.spawn().unwrap()
     }
 
