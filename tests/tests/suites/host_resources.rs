@@ -63,7 +63,7 @@ fn log_in_by_default(lab: &Lab, home: &Path) {
 #[test]
 fn what_is_declared_comes_about_and_stays() {
     let mut clock = Clock::start();
-    let lab = Lab::up(LabSpec::unique(2).light()).unwrap_or_else(|error| panic!("{error}"));
+    let lab = Lab::up(LabSpec::unique(2)).unwrap_or_else(|error| panic!("{error}"));
     let kokctl = Kokctl::new(&lab);
     log_in_by_default(&lab, kokctl.folder());
     let hosts = hosts(&lab);
