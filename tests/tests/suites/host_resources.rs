@@ -174,7 +174,7 @@ fn each_kind(kokctl: &Kokctl<'_>, hosts: &[Host]) {
     }
     ok(
         &hosts[1],
-        "ln -sfn /etc/hostname /etc/link; mkdir /opt/old; sed -i 's/^b$/c/' /etc/theirs; gpasswd -q -d app users; : >/home/app/.ssh/authorized_keys",
+        "ln -sfn /etc/hostname /etc/link; mkdir /opt/old; sed -i 's/^b$/c/' /etc/theirs; gpasswd -d app users >/dev/null; : >/home/app/.ssh/authorized_keys",
     );
     let check = fleet.said(&["--check"]);
     for seen in ["link /etc/link: replace", "nothing at /opt/old: remove", "-c\n", "it is not in users", "key of app: add"] {
