@@ -243,7 +243,7 @@ fn refused(kokctl: &Kokctl<'_>, hosts: &[Host]) {
     assert_eq!(ok(&hosts[0], "[ ! -e /srv/new ] && echo untouched"), "untouched");
     for (more, step, why) in [
         ("    - package: {names: [certainly-no-package]}\n", "resources/package:certainly-no-package", "certainly-no-package"),
-        ("    - symlink: {path: /srv, target: /etc}\n", "resources/symlink:/srv", "/srv is a folder"),
+        ("    - symlink: {path: /mnt, target: /etc}\n", "resources/symlink:/mnt", "/mnt is a folder"),
         ("    - absent: {path: /srv/repository}\n", "resources/absent:/srv/repository", "recursive: true"),
         ("    - unit: {name: nothing.service, state: running}\n", "resources/unit:nothing.service", "nothing.service"),
         ("    - kernelModule: {name: certainly_not}\n", "resources/kernelModule:certainly_not", "certainly_not"),
