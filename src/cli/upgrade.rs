@@ -172,7 +172,7 @@ fn stage_words(cluster: &Cluster, stage: &Stage) -> String {
         StageName::First | StageName::ControlPlanes if several => {
             format!("{hosts} in turn: one API server is away for some 20 s, and others answer")
         }
-        StageName::First | StageName::ControlPlanes => format!("{hosts}: the API is away for about 30 s"),
+        StageName::First | StageName::ControlPlanes => format!("{hosts}: the API is away for a minute or two"),
         StageName::Configuration => "kube-proxy and CoreDNS by rollout".to_owned(),
         StageName::Kubelets => kubelet_words(cluster, stage, &hosts),
     }

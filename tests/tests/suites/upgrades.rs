@@ -59,7 +59,7 @@ fn one_control_plane_and_a_worker_with_a_pause() {
     clock.lap("a cluster");
     kokctl.write_manifest(&lab.inventory(NEW).unwrap());
     let said = kokctl.verb("upgrade", &["--check", "--bundle", &bundle]);
-    assert!(said.code == 0 && said.stdout.contains("the API is away for about 30 s"), "{said:?}");
+    assert!(said.code == 0 && said.stdout.contains("the API is away for"), "{said:?}");
     let watch = Watch::begin(&lab);
     let after = any((1..=15).collect());
     println!("upgrade is killed after {after} steps");
@@ -67,7 +67,7 @@ fn one_control_plane_and_a_worker_with_a_pause() {
     clock.lap("killed");
     let pauses = ["--yes", "--pause-after", "control-planes", "--bundle", &bundle];
     let said = kokctl.verb("upgrade", &pauses);
-    assert!(said.code == 0 && said.stdout.contains("left: kubelets of cp1 and worker1"), "{said:?}");
+    assert!(said.code == 0 && said.stdout.contains("left: kubelets of cp1, worker1"), "{said:?}");
     let said = kokctl.verb("upgrade", &pauses);
     assert!(said.code == 0 && said.stdout.contains("nothing to do"), "{said:?}");
     clock.lap("paused");
