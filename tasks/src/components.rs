@@ -68,10 +68,6 @@ impl ComponentsDocument {
     }
 }
 
-/// One that ends says that it is not ready for so long before it takes no more, and tells clients to ask another one. Load balancers have heard of it by
-/// then, and nothing that is asked is lost. An only one has them too: nothing is to be another one for it when others join it.
-const GOES_SLOWLY: [(&str, &str); 2] = [("shutdown-delay-duration", "5s"), ("shutdown-send-retry-after", "true")];
-
 /// The API server reads its files when it starts and its manifest does not say what stands in them; their sum makes it another one.
 const FILES_SUM: &str = "KOKCTL_FILES_SHA256";
 
@@ -82,9 +78,6 @@ fn api_server(cluster: &Cluster) -> Result<PodDocument, TemplateError> {
     let (components, security) = (&cluster.settings.components, &cluster.settings.security);
     let gates = &components.feature_gates;
     let mut options = with_gates(&components.api_server.options, gates.of(&gates.api_server));
-    for (name, value) in GOES_SLOWLY {
-        options.entry(name.to_owned()).or_insert(value.into());
-    }
     let files = api_files::files(cluster)?;
     for file in &files {
         if let Some(option) = file.option {
