@@ -2,6 +2,11 @@
 //!
 //! This crate is the only one with I/O: it connects, sends what `kok-tasks` has decided, and tells what happened.
 
+/// What the program has, tests have too.
+#[cfg(test)]
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 pub mod artifacts;
 pub mod cli;
 pub mod clock;

@@ -14,7 +14,7 @@ use kok_tasks::gate::api_server_url;
 use kok_tasks::issued;
 use kok_tasks::observe::{BLOCK_BEGIN, BLOCK_END, Firewall, ImageState, Look, Observations, SwapState, TimeTracking};
 use kok_tasks::operations::Operation;
-use kok_tasks::plan::{Action, Inputs, Making, Plan, Refusal, Seen, Selection, Step, looks, make_part};
+use kok_tasks::plan::{Action, Inputs, Making, Plan, Refusal, Seen, Selection, Step, StepId, looks, make_part};
 use kok_tasks::recovery::MARKER;
 use kok_tasks::resources::{Act, File, FileContent, Resource, Unit, UnitGoal};
 use kok_tasks::secret_name::SecretName;
@@ -92,12 +92,15 @@ impl World {
     /// The same of so many steps.
     pub(crate) fn carry_out_some(&mut self, plan: &Plan, most: usize) {
         let mut left: Vec<_> = plan.changes().collect();
+        let mut ids: BTreeSet<&StepId> = left.iter().map(|(step, _)| &step.id).collect();
         for _ in 0..most.min(left.len()) {
-            let is_left = |id| left.iter().any(|(step, _)| step.id == id);
-            let free = |index: &usize| plan.needs(&left[*index].0.id).iter().all(|(need, _)| !is_left(need.id.clone()));
-            let free: Vec<usize> = (0..left.len()).filter(free).collect();
-            let next = free.iter().copied().find(|index| !self.waits(left[*index].0, left[*index].1)).unwrap_or(free[0]);
+            let is_free = |index: &usize| plan.needs(&left[*index].0.id).iter().all(|(need, _)| !ids.contains(&need.id));
+            let mut free = (0..left.len()).filter(is_free);
+            let first = free.next().unwrap();
+            let mut in_order = [first].into_iter().chain(free);
+            let next = in_order.find(|index| !self.waits(left[*index].0, left[*index].1)).unwrap_or(first);
             let (step, change) = left.remove(next);
+            ids.remove(&step.id);
             self.carry_out(step, change);
         }
     }
