@@ -2,7 +2,6 @@
 
 mod text;
 
-use std::collections::BTreeMap;
 use std::time::Duration;
 
 use clap::Args;
@@ -15,7 +14,7 @@ use super::files::{ExtraVars, NamedFiles};
 use super::limit::LimitArgument;
 use super::process;
 use super::signals::listen;
-use crate::engine::{self, Context, Ended, ExecRequest, Executed};
+use crate::engine::{self, Context, Ended, ExecFailure, ExecRequest, ExecResults, Executed};
 use crate::event::Told;
 use crate::failure::{Failure, Kind};
 use crate::remote::RunAs;
@@ -63,15 +62,12 @@ pub(super) struct Arguments {
     command: Vec<String>,
 }
 
-/// What the hosts have left, or why that is not known.
-type Left = BTreeMap<String, Result<Executed, Failure>>;
-
 pub(super) async fn run(arguments: &Arguments) -> Result<(), Vec<Failure>> {
     let (input, cluster) = arguments.files.all().without_manifests(&arguments.extra)?;
     let hosts = arguments.limit.hosts_or_all(&input, &cluster)?;
     let left = carried_out(arguments, &cluster, &hosts).await?;
     // As the file has them.
-    let ordered: Vec<(&str, &Result<Executed, Failure>)> =
+    let ordered: Vec<(&str, &Result<Executed, ExecFailure>)> =
         cluster.hosts.iter().filter_map(|host| Some((host.name.as_str(), left.get(&host.name)?))).collect();
     if arguments.json {
         print_json(&document(&ordered))?;
@@ -87,7 +83,7 @@ pub(super) async fn run(arguments: &Arguments) -> Result<(), Vec<Failure>> {
     }
 }
 
-async fn carried_out(arguments: &Arguments, cluster: &Cluster, hosts: &[String]) -> Result<Left, Vec<Failure>> {
+async fn carried_out(arguments: &Arguments, cluster: &Cluster, hosts: &[String]) -> Result<ExecResults, Vec<Failure>> {
     let (wish, stop) = watch::channel(Stop::No);
     // Nobody is held back by who asks, and nothing is kept of it.
     let context = Context { stop, ..process::context(Controller::nobody()) };
@@ -104,9 +100,9 @@ async fn carried_out(arguments: &Arguments, cluster: &Cluster, hosts: &[String])
 }
 
 /// Why hosts could not be asked, and what all others together failed to do.
-fn failures(left: &[(&str, &Result<Executed, Failure>)]) -> Vec<Failure> {
-    let mut failures: Vec<Failure> = left.iter().filter_map(|(_, left)| left.as_ref().err().cloned()).collect();
-    let is_well = |left: &Result<Executed, Failure>| left.as_ref().is_ok_and(|left| left.ended == Ended::Exited(0));
+fn failures(left: &[(&str, &Result<Executed, ExecFailure>)]) -> Vec<Failure> {
+    let mut failures: Vec<Failure> = left.iter().filter_map(|(_, left)| Some(left.as_ref().err()?.failure.clone())).collect();
+    let is_well = |left: &Result<Executed, ExecFailure>| left.as_ref().is_ok_and(|left| left.ended == Ended::Exited(0));
     let well = left.iter().filter(|(_, left)| is_well(left)).count();
     // Where nothing was begun, nothing was changed.
     if well < left.len() && left.iter().any(|(_, left)| may_have_begun(left)) {
@@ -118,10 +114,10 @@ fn failures(left: &[(&str, &Result<Executed, Failure>)]) -> Vec<Failure> {
     failures
 }
 
-fn may_have_begun(left: &Result<Executed, Failure>) -> bool {
+fn may_have_begun(left: &Result<Executed, ExecFailure>) -> bool {
     match left {
         Ok(left) => left.ended != Ended::NotBegun,
-        Err(failure) => !failure.what.starts_with("cannot connect to"),
+        Err(unknown) => unknown.may_have_begun,
     }
 }
 
@@ -147,14 +143,14 @@ struct OfHost<'a> {
     failure: Option<Told>,
 }
 
-fn document<'a>(left: &[(&'a str, &Result<Executed, Failure>)]) -> Document<'a> {
+fn document<'a>(left: &[(&'a str, &Result<Executed, ExecFailure>)]) -> Document<'a> {
     Document { hosts: left.iter().map(|(host, left)| of_host(host, left)).collect() }
 }
 
-fn of_host<'a>(host: &'a str, left: &Result<Executed, Failure>) -> OfHost<'a> {
+fn of_host<'a>(host: &'a str, left: &Result<Executed, ExecFailure>) -> OfHost<'a> {
     let Executed { ended, stdout, stdout_cut, stderr, stderr_cut } = match left {
         Ok(left) => left,
-        Err(failure) => return OfHost { host, ended: "unknown", failure: Some(failure.told()), ..OfHost::default() },
+        Err(unknown) => return OfHost { host, ended: "unknown", failure: Some(unknown.failure.told()), ..OfHost::default() },
     };
     let (word, exit_code) = match ended {
         Ended::Exited(code) => ("exited", Some(*code)),

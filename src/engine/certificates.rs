@@ -59,11 +59,38 @@ pub struct HeldCertificate {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct RunningProcess {
-    /// `yes`, `no`, `unknown`; `none` where nothing that runs uses it.
-    pub has: &'static str,
+    /// Whether it has it.
+    pub has: InUse,
     /// How that is known, or why not.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub because: Option<String>,
+}
+
+/// Whether what runs has what a file has.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub enum InUse {
+    /// It has.
+    Yes,
+    /// It goes on with another one.
+    No,
+    /// Nobody can tell.
+    Unknown,
+    /// Nothing that runs uses it.
+    None,
+}
+
+impl InUse {
+    /// The word for it.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Yes => "yes",
+            Self::No => "no",
+            Self::Unknown => "unknown",
+            Self::None => "none",
+        }
+    }
 }
 
 /// How near the end of a certificate is.
@@ -203,10 +230,10 @@ fn used_by(user: User) -> Option<&'static str> {
 impl RunningProcess {
     fn of(running: Running) -> Self {
         let (has, because) = match running {
-            Running::Has(how) => ("yes", Some(how)),
-            Running::Lacks(why) => ("no", Some(why)),
-            Running::Unknown(why) => ("unknown", Some(why)),
-            Running::Nobody => ("none", None),
+            Running::Has(how) => (InUse::Yes, Some(how)),
+            Running::Lacks(why) => (InUse::No, Some(why)),
+            Running::Unknown(why) => (InUse::Unknown, Some(why)),
+            Running::Nobody => (InUse::None, None),
         };
         Self { has, because }
     }

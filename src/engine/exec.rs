@@ -66,20 +66,43 @@ pub struct Executed {
     pub stderr_cut: bool,
 }
 
+/// Why it is not known what became of a command on a host.
+#[derive(Debug, Clone)]
+pub struct ExecFailure {
+    /// What failed.
+    pub failure: Failure,
+    /// Whether the command may have been begun there.
+    pub may_have_begun: bool,
+}
+
+impl ExecFailure {
+    fn begun(failure: Failure) -> Self {
+        Self { failure, may_have_begun: true }
+    }
+
+    fn not_begun(failure: Failure) -> Self {
+        Self { failure, may_have_begun: false }
+    }
+}
+
+/// What became of a command by host, as far as that is known.
+pub type ExecResults = BTreeMap<String, Result<Executed, ExecFailure>>;
+
 /// Runs a command on hosts beside each other, and says of each what it left there, or why that is not known. Nothing is recorded of it, on hosts or
 /// here, and no lock is taken. Where the caller's `stop` wishes an end, or leaves, the command is ended on all hosts.
 ///
 /// # Errors
 /// [`Failure`]s of the file or of keys that it names; then nobody was contacted. Of `begins`; then the command was begun nowhere.
-pub async fn exec(context: &Context, request: &ExecRequest<'_>) -> Result<BTreeMap<String, Result<Executed, Failure>>, Vec<Failure>> {
+pub async fn exec(context: &Context, request: &ExecRequest<'_>) -> Result<ExecResults, Vec<Failure>> {
     let wanted = |host: &str| request.hosts.iter().any(|name| name == host);
     let (links, unreachable) = connect_each(request.cluster, wanted, &context.transport, &context.events).await?;
-    let mut left: BTreeMap<String, Result<Executed, Failure>> =
-        unreachable.into_iter().map(|(host, failure)| (host, Err(failure))).collect();
+    let mut left: ExecResults = unreachable.into_iter().map(|(host, failure)| (host, Err(ExecFailure::not_begun(failure)))).collect();
     (request.begins)().map_err(|failure| vec![failure])?;
     let places = Arc::new(Semaphore::new(request.at_once.max(1)));
     let mut running = JoinSet::new();
     for (host, link) in links {
+        // What is not said otherwise: a host of which nothing is heard any more is none that did well.
+        left.insert(host.clone(), Err(ExecFailure::begun(unheard(&link))));
         let (stop, places) = (context.stop.clone(), Arc::clone(&places));
         let order = Order { text: script(request.command), run_as: request.run_as, timeout: request.timeout };
         running.spawn(async move { (host, order.carried_out(&link, stop, &places).await) });
@@ -98,18 +121,18 @@ struct Order {
 }
 
 impl Order {
-    async fn carried_out(self, link: &Link, mut stop: watch::Receiver<Stop>, places: &Semaphore) -> Result<Executed, Failure> {
+    async fn carried_out(self, link: &Link, mut stop: watch::Receiver<Stop>, places: &Semaphore) -> Result<Executed, ExecFailure> {
         let Some(_place) = unless_wished(&mut stop.clone(), Stop::Finish, places.acquire()).await else {
             return Ok(Executed { ended: Ended::NotBegun, stdout: Vec::new(), stdout_cut: false, stderr: Vec::new(), stderr_cut: false });
         };
         let wish = stop.clone();
         let work = self.attended(link, wish);
-        unless_wished(&mut stop, Stop::Now, work).await.unwrap_or_else(|| Err(left_alone(link)))
+        unless_wished(&mut stop, Stop::Now, work).await.unwrap_or_else(|| Err(ExecFailure::begun(left_alone(link))))
     }
 
-    async fn attended(self, link: &Link, mut wish: watch::Receiver<Stop>) -> Result<Executed, Failure> {
+    async fn attended(self, link: &Link, mut wish: watch::Receiver<Stop>) -> Result<Executed, ExecFailure> {
         let placed = |failure: Failure| failure.at(link.place());
-        let connection = link.scripts().await.map_err(Failure::from)?;
+        let connection = link.scripts().await.map_err(|error| ExecFailure::not_begun(error.into()))?;
         let (mut ended_by, timeout) = (None, self.timeout);
         let end = async {
             let late = async {
@@ -124,8 +147,8 @@ impl Order {
             });
         };
         let script = Script::new(self.text).stdout_limit(MOST_OUTPUT);
-        let output = connection.attend(script, self.run_as, end, GRACE).await.map_err(|error| placed(error.into()))?;
-        left(output, ended_by).map_err(placed)
+        let output = connection.attend(script, self.run_as, end, GRACE).await.map_err(|error| ExecFailure::begun(placed(error.into())))?;
+        left(output, ended_by).map_err(|failure| ExecFailure::begun(placed(failure)))
     }
 }
 
@@ -140,6 +163,12 @@ fn left(output: Output, ended_by: Option<Ended>) -> Result<Executed, Failure> {
     };
     let Output { stdout, stdout_truncated: stdout_cut, stderr, stderr_truncated: stderr_cut, .. } = output;
     Ok(Executed { ended, stdout, stdout_cut, stderr, stderr_cut })
+}
+
+/// A defect: what looked after the host has ended without a word.
+fn unheard(link: &Link) -> Failure {
+    let failure = Failure::new(Kind::Internal, "nobody knows what became of the command").at(link.place());
+    failure.hint("this is a defect of kokctl; please report it")
 }
 
 /// The connection is dropped: the host ends the command when it notices that.

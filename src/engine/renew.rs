@@ -2,17 +2,19 @@
 
 use std::time::{Duration, Instant};
 
+use kok_crds::counted;
 use kok_crds::model::Cluster;
 use kok_tasks::renewal::{Due, Renewal};
 
 use super::apply::make_secrets;
-use super::certificates::{HeldCertificate, certificates};
+use super::certificates::{HeldCertificate, InUse, certificates};
 use super::context::{Context, Options};
 use super::converge::{Planned, Tolerance, renew_certificates};
 use super::driver::{Order, Run, Work};
 use super::error::Error;
 use super::given::Given;
 use super::store::Lock;
+use crate::clock::day;
 use crate::failure::{Failure, Kind};
 use crate::run::{Outcome, Stop, unless_wished};
 
@@ -93,7 +95,7 @@ async fn shown(context: &Context, request: &RenewRequest<'_>) -> Result<Vec<Held
         if !failures.is_empty() {
             return Err(Error::from(failures));
         }
-        let behind: Vec<&HeldCertificate> = found.iter().filter(|it| it.running.has == "no").collect();
+        let behind: Vec<&HeldCertificate> = found.iter().filter(|it| it.running.has == InUse::No).collect();
         if behind.is_empty() {
             return Ok(found);
         }
@@ -110,4 +112,20 @@ fn not_read(behind: &[&HeldCertificate]) -> Failure {
     let what = format!("the files are new, and after {} s not all that runs has read them", READ_WITHIN.as_secs());
     let failure = Failure::new(Kind::Incomplete, what).because(behind.iter().map(why).collect::<Vec<_>>().join("; "));
     failure.hint("start these programs anew, one host after the other: `kokctl reboot -f FILE HOST` does, with all that it takes")
+}
+
+/// What certificates ask for whose authorities have their keys elsewhere: each with its host, its file and its end.
+#[must_use]
+pub fn to_be_issued_by_others(due: &[Due]) -> Option<Failure> {
+    let until = |due: &Due| match due.end {
+        Some(end) => format!("{}/{} until {}", due.host, due.path, day(end)),
+        None => format!("{}/{}, which can't be read", due.host, due.path),
+    };
+    let what = counted(due.len(), "certificate has to be issued by others", "certificates have to be issued by others");
+    let because = due.iter().map(until).collect::<Vec<_>>().join(", ");
+    (!due.is_empty()).then(|| {
+        let failure = Failure::new(Kind::Host, what).because(format!("the hosts have no key that could sign them: {because}"));
+        failure
+            .hint("have them issued, put them with their keys into the folder `certificates.issued` under these names, and `kokctl apply`")
+    })
 }

@@ -9,7 +9,7 @@ use kok_crds::{Asked, Intent, listed};
 use kok_tasks::drain::DrainSettings;
 use kok_tasks::list::TASKS;
 use kok_tasks::plan::{Aside, Choice, How, Reboots, Selection};
-use kok_tasks::renewal::{Due, Renewal};
+use kok_tasks::renewal::Renewal;
 use kok_tasks::upgrade::Wish;
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -146,14 +146,7 @@ async fn renew(task: &Task, asked: &Asked, means: &Means<'_>) -> Result<(), Erro
     let request = RenewRequest { cluster: &task.cluster, renewal: &renewal, part, given: means.given };
     let lock = means.lock(&task.cluster)?;
     let renewed = engine::renew(means.context, lock, &request, means.options).await?;
-    to_be_issued(&renewed.due).map_or(Ok(()), |failure| Err(Error::Refused(vec![failure])))
-}
-
-/// Certificates of authorities whose keys somebody else keeps.
-fn to_be_issued(due: &[Due]) -> Option<Failure> {
-    let named = due.iter().map(|due| format!("{}/{}", due.host, due.path)).collect::<Vec<_>>().join(", ");
-    let failure = Failure::new(Kind::Host, "certificates end soon that somebody else has to issue").because(named);
-    (!due.is_empty()).then(|| failure.hint("put others into the folder `certificates.issued`, and apply"))
+    engine::to_be_issued_by_others(&renewed.due).map_or(Ok(()), |failure| Err(Error::Refused(vec![failure])))
 }
 
 fn silent(asked: &Asked) -> Silent {

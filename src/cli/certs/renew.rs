@@ -6,8 +6,8 @@ use clap::Args;
 use clap::builder::PossibleValuesParser;
 use kok_crds::model::Cluster;
 use kok_crds::operation::Verb;
-use kok_crds::{Input, Intent, count, counted};
-use kok_tasks::renewal::{Due, Part, Renewal};
+use kok_crds::{Input, Intent, count};
+use kok_tasks::renewal::{Part, Renewal};
 
 use crate::cli::changing::{ChangingArguments, Session, failures};
 use crate::cli::files::{ClusterFiles, ExtraVars};
@@ -16,7 +16,7 @@ use crate::cli::process;
 use crate::cli::wanted::{problems, tasks};
 use crate::clock::day;
 use crate::engine::{self, Given, RenewRequest, Renewed, Verdict};
-use crate::failure::{Failure, Kind};
+use crate::failure::Failure;
 
 /// Make certificates anew before they end, and have what runs read them, one host after the other
 ///
@@ -51,7 +51,7 @@ pub(super) async fn run(arguments: &Arguments) -> Result<(), Vec<Failure>> {
     let work = async |options: engine::Options<'_>| engine::renew(&session.context, lock, &request, options).await;
     let renewed = session.with_options(|_| Verdict::Go, work).await.map_err(|error| failures(error, "certs renew"))?;
     say(&session, &cluster, &renewed);
-    not_ours(&renewed.due).map_or(Ok(()), |failure| Err(vec![failure]))
+    engine::to_be_issued_by_others(&renewed.due).map_or(Ok(()), |failure| Err(vec![failure]))
 }
 
 impl Arguments {
@@ -82,19 +82,4 @@ fn say(session: &Session<'_>, cluster: &Cluster, renewed: &Renewed) {
     if let Some(end) = leaves.filter_map(|it| it.end).min() {
         session.say(&format!("the first of them ends on {}", day(end)));
     }
-}
-
-/// Of authorities whose keys somebody else keeps.
-fn not_ours(due: &[Due]) -> Option<Failure> {
-    let until = |due: &Due| match due.end {
-        Some(end) => format!("{}/{} until {}", due.host, due.path, day(end)),
-        None => format!("{}/{}, which can't be read", due.host, due.path),
-    };
-    let what = counted(due.len(), "certificate has to be issued by others", "certificates have to be issued by others");
-    let because = due.iter().map(until).collect::<Vec<_>>().join(", ");
-    (!due.is_empty()).then(|| {
-        let failure = Failure::new(Kind::Host, what).because(format!("the hosts have no key that could sign them: {because}"));
-        failure
-            .hint("have them issued, put them with their keys into the folder `certificates.issued` under these names, and `kokctl apply`")
-    })
 }

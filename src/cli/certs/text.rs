@@ -3,7 +3,7 @@
 use kok_crds::counted;
 
 use crate::clock::day;
-use crate::engine::{EndUrgency, HeldCertificate};
+use crate::engine::{EndUrgency, HeldCertificate, InUse};
 use crate::failure::{Failure, Kind, printable};
 
 const HEAD: [&str; 6] = ["HOST", "CERTIFICATE", "ENDS", "LEFT", "SIGNED BY", "RUNNING PROCESS HAS IT"];
@@ -23,10 +23,10 @@ pub(super) fn lines(certificates: &[HeldCertificate]) -> Vec<String> {
 
 fn row(certificate: &HeldCertificate) -> [String; 6] {
     let running = match (certificate.running.has, &certificate.running.because) {
-        ("none", _) => "-".to_owned(),
-        ("yes", Some(how)) => format!("yes ({how})"),
-        (has, Some(why)) => format!("{has}: {why}"),
-        (has, None) => has.to_owned(),
+        (InUse::None, _) => "-".to_owned(),
+        (InUse::Yes, Some(how)) => format!("yes ({how})"),
+        (has, Some(why)) => format!("{}: {why}", has.as_str()),
+        (has, None) => has.as_str().to_owned(),
     };
     [
         certificate.host.clone(),
@@ -70,7 +70,7 @@ fn hint(which: &[&HeldCertificate]) -> String {
 
 /// A new file that nobody has read.
 fn behind(certificates: &[HeldCertificate]) -> Option<Failure> {
-    let which: Vec<&HeldCertificate> = certificates.iter().filter(|it| it.running.has == "no").collect();
+    let which: Vec<&HeldCertificate> = certificates.iter().filter(|it| it.running.has == InUse::No).collect();
     let why = |it: &&HeldCertificate| format!("{} of {}: {}", it.name, it.host, it.running.because.clone().unwrap_or_default());
     let because = which.iter().map(why).collect::<Vec<_>>().join("; ");
     let what = counted(which.len(), "certificate is not what runs", "certificates are not what runs");

@@ -5,22 +5,21 @@ use clap::Parser as _;
 use super::*;
 use crate::cli::{Cli, Verb};
 
-fn executed(ended: Ended, stdout: &str, stderr: &str) -> Result<Executed, Failure> {
+fn executed(ended: Ended, stdout: &str, stderr: &str) -> Result<Executed, ExecFailure> {
     let (stdout, stderr) = (stdout.as_bytes().to_vec(), stderr.as_bytes().to_vec());
     Ok(Executed { ended, stdout, stdout_cut: false, stderr, stderr_cut: false })
 }
 
-fn away(host: &str) -> Result<Executed, Failure> {
-    Err(Failure::new(Kind::Host, format!("cannot connect to {host}: it is unreachable"))
-        .of(host)
-        .at(format!("host {host} (root@10.0.0.9:22)")))
+fn away(host: &str) -> Result<Executed, ExecFailure> {
+    let failure = Failure::new(Kind::Host, format!("cannot connect to {host}: it is unreachable"));
+    Err(ExecFailure { failure: failure.of(host).at(format!("host {host} (root@10.0.0.9:22)")), may_have_begun: false })
 }
 
-fn said<'a>(left: &'a [(&'a str, Result<Executed, Failure>)]) -> Vec<(&'a str, &'a Executed)> {
+fn said<'a>(left: &'a [(&'a str, Result<Executed, ExecFailure>)]) -> Vec<(&'a str, &'a Executed)> {
     left.iter().filter_map(|(host, left)| Some((*host, left.as_ref().ok()?))).collect()
 }
 
-fn ordered<'a>(left: &'a [(&'a str, Result<Executed, Failure>)]) -> Vec<(&'a str, &'a Result<Executed, Failure>)> {
+fn ordered<'a>(left: &'a [(&'a str, Result<Executed, ExecFailure>)]) -> Vec<(&'a str, &'a Result<Executed, ExecFailure>)> {
     left.iter().map(|(host, left)| (*host, left)).collect()
 }
 
@@ -48,7 +47,7 @@ fn what_was_cut_says_so_and_is_not_taken_for_what_was_not() {
 
 #[test]
 fn the_exit_code_says_whether_it_ended_well_everywhere_somewhere_or_was_begun_nowhere() {
-    let code = |left: &[(&str, Result<Executed, Failure>)]| {
+    let code = |left: &[(&str, Result<Executed, ExecFailure>)]| {
         let failures = failures(&ordered(left));
         (!failures.is_empty()).then(|| Kind::worst(&failures).exit_code())
     };
@@ -58,7 +57,8 @@ fn the_exit_code_says_whether_it_ended_well_everywhere_somewhere_or_was_begun_no
     for otherwise in [of(Ended::Exited(1)), of(Ended::TimedOut), of(Ended::Interrupted), of(Ended::NotBegun), away("b")] {
         assert_eq!(code(&[("a", of(Ended::Exited(0))), ("b", otherwise)]), Some(4));
     }
-    let unknown = || Err(Failure::new(Kind::Host, "b: the outcome of the script is unknown"));
+    let failure = Failure::new(Kind::Host, "b: the outcome of the script is unknown");
+    let unknown = || Err(ExecFailure { failure: failure.clone(), may_have_begun: true });
     assert_eq!(code(&[("a", away("a")), ("b", unknown())]), Some(4));
     let told = failures(&ordered(&[("a", of(Ended::Exited(0))), ("b", of(Ended::Exited(7))), ("c", away("c"))]));
     let last = told.last().unwrap();

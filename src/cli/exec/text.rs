@@ -4,8 +4,7 @@ use std::collections::BTreeMap;
 
 use kok_crds::count;
 
-use crate::engine::{Ended, Executed, MOST_OUTPUT};
-use crate::failure::Failure;
+use crate::engine::{Ended, ExecFailure, Executed, MOST_OUTPUT};
 
 /// All of these names; a fleet that says the same is one line, and which host is not in it has to be seen.
 pub(super) fn all_of(hosts: &[&str]) -> String {
@@ -86,7 +85,7 @@ fn ending(ended: &Ended) -> String {
 }
 
 /// How it ended everywhere, with the number of hosts.
-pub(super) fn summary(left: &[(&str, &Result<Executed, Failure>)]) -> String {
+pub(super) fn summary(left: &[(&str, &Result<Executed, ExecFailure>)]) -> String {
     let mut numbers: BTreeMap<(bool, Option<&Ended>), usize> = BTreeMap::new();
     for (_, left) in left {
         let ended = left.as_ref().ok().map(|left| &left.ended);
@@ -97,7 +96,7 @@ pub(super) fn summary(left: &[(&str, &Result<Executed, Failure>)]) -> String {
 }
 
 /// How it ended where that was not with 0, with the hosts.
-pub(super) fn endings(left: &[(&str, &Result<Executed, Failure>)]) -> String {
+pub(super) fn endings(left: &[(&str, &Result<Executed, ExecFailure>)]) -> String {
     let mut hosts: BTreeMap<(bool, Option<&Ended>), Vec<&str>> = BTreeMap::new();
     for (host, left) in left {
         let ended = left.as_ref().ok().map(|left| &left.ended);

@@ -3,22 +3,28 @@
 //! A host without certificates gets the whole set at once. On one that has them, each is judged by what stands in it: an authority is never
 //! replaced, a leaf or a kubeconfig if it could not do its work, and both where another one was issued.
 
-use kok_crds::Secret;
+mod defects;
+mod files;
+
 use kok_crds::model::{AuthorityName, Cluster, Host, Roles};
-use kok_pki::{AuthorityKind, Defect, KubeconfigUser, Leaf, Material, Profile};
-use time::{Duration, OffsetDateTime};
+use kok_pki::{AuthorityKind, KubeconfigUser, Leaf, Material};
+use time::OffsetDateTime;
 
 use super::{Task, kubeadm_configuration, still_ready};
-use crate::digest::sha256;
 use crate::identity;
 use crate::issued::is_kept_elsewhere;
-use crate::observe::{Look, Observations, PathState};
-use crate::operations::{CLIENT_CERTIFICATE, Operation, PkiTree, kubelets_own_has_ended};
+use crate::observe::{Observations, PathState};
+use crate::operations::{Operation, PkiTree, kubelets_own_has_ended};
 use crate::plan::{Draft, HostView, Reason, Refusal, StepId, StepName};
 use crate::preconditions;
-use crate::renewal::{Renewal, ends_soon};
+use crate::renewal::Renewal;
 use crate::resources::{Absent, File, FileContent, Replace, Resource};
 use crate::secret_name::SecretName;
+
+pub(crate) use files::{absolute, looks};
+
+use defects::{defect, wrong_kubeconfig};
+use files::{keys_elsewhere, kubeconfigs, of_tree};
 
 const NAME: &str = "certificates";
 
@@ -30,81 +36,6 @@ const TREE: StepName<'static> = StepName::new(NAME, "set");
 /// The step that makes one file.
 pub(super) fn step_name(material: Material) -> StepName<'static> {
     StepName::new(NAME, material.path())
-}
-
-pub(crate) fn absolute(material: Material) -> String {
-    format!("/etc/kubernetes/{}", material.path())
-}
-
-/// The kubeconfigs that stay on a host. `super-admin.conf`, whose owner nothing can stop, is one of them only where that is asked for: then each
-/// control plane has it, since the one that is left may be any. A worker joins with a kubeconfig that was issued, or makes its own when it joins.
-fn kubeconfigs(cluster: &Cluster, roles: Roles) -> impl Iterator<Item = Material> {
-    let stays = cluster.settings.certificates.super_admin_kubeconfig;
-    let is_issued = roles.is_node() && is_kept_elsewhere(cluster, AuthorityKind::Kubernetes);
-    let users = KubeconfigUser::ALL.into_iter().filter(move |user| match user {
-        KubeconfigUser::SuperAdmin => roles.control_plane && stays,
-        KubeconfigUser::Kubelet => roles.control_plane || is_issued,
-        _ => roles.control_plane,
-    });
-    users.map(Material::Kubeconfig)
-}
-
-/// Whether a file is of etcd alone: hosts that run it have these, and no others.
-fn is_of_etcd(material: Material) -> bool {
-    match material {
-        Material::AuthorityCertificate(kind) | Material::AuthorityKey(kind) => kind == AuthorityKind::Etcd,
-        Material::LeafCertificate(leaf) | Material::LeafKey(leaf) => is_leaf_of_etcd(leaf),
-        Material::ServiceAccountKey | Material::ServiceAccountPublicKey | Material::Kubeconfig(_) => false,
-    }
-}
-
-fn is_leaf_of_etcd(leaf: Leaf) -> bool {
-    matches!(leaf, Leaf::EtcdServer | Leaf::EtcdPeer | Leaf::EtcdHealthcheckClient)
-}
-
-/// What kokctl puts into `/etc/kubernetes/pki` of a host with these roles. An API server without etcd beside it knows etcd's authority by its
-/// certificate alone, and so does a worker that joins by an issued kubeconfig the one of Kubernetes.
-fn of_tree(cluster: &Cluster, roles: Roles) -> Vec<Material> {
-    let elsewhere = |kind| is_kept_elsewhere(cluster, kind);
-    let known = Material::AuthorityCertificate(AuthorityKind::Etcd);
-    let of_kubelet = |material| {
-        roles.is_node() && material == Material::AuthorityCertificate(AuthorityKind::Kubernetes) && elsewhere(AuthorityKind::Kubernetes)
-    };
-    let wanted = |material: &Material| match (roles.control_plane, roles.etcd) {
-        _ if matches!(material, Material::AuthorityKey(kind) if elsewhere(*kind)) => false,
-        (true, true) => !matches!(material, Material::Kubeconfig(_)),
-        (true, false) => !matches!(material, Material::Kubeconfig(_)) && (!is_of_etcd(*material) || *material == known),
-        (false, true) => is_of_etcd(*material) || of_kubelet(*material),
-        (false, false) => of_kubelet(*material),
-    };
-    Material::all().into_iter().filter(wanted).collect()
-}
-
-/// Keys of authorities that no host has.
-fn keys_elsewhere(cluster: &Cluster) -> Vec<Material> {
-    AuthorityKind::ALL.into_iter().filter(|kind| is_kept_elsewhere(cluster, *kind)).map(Material::AuthorityKey).collect()
-}
-
-/// Whether a file is public.
-pub(crate) fn is_certificate(material: &Material) -> bool {
-    matches!(material, Material::AuthorityCertificate(_) | Material::LeafCertificate(_))
-}
-
-/// What is needed to judge the certificates of a control plane: the certificates themselves, which are public, and whether the keys are
-/// there.
-pub(crate) fn looks(cluster: &Cluster, host: &Host) -> Vec<Look> {
-    let files = of_tree(cluster, host.roles);
-    let contents: Vec<Look> = files.iter().filter(|file| is_certificate(file)).map(|file| Look::Content(absolute(*file))).collect();
-    // What was issued is compared by its sum; what kokctl has signed is judged by the certificate inside.
-    let is_issued = is_kept_elsewhere(cluster, AuthorityKind::Kubernetes);
-    let kubeconfigs = kubeconfigs(cluster, host.roles).map(absolute).flat_map(|path| match is_issued {
-        true => vec![Look::File { path, expected: None }],
-        false => vec![Look::Path(path.clone()), Look::KubeconfigCertificate(path)],
-    });
-    let keys = if files.is_empty() { Vec::new() } else { keys_elsewhere(cluster) };
-    let paths = files.into_iter().chain(keys).map(|material| Look::Path(absolute(material)));
-    let own = (host.roles.control_plane && !is_issued).then(|| Look::Certificate(CLIENT_CERTIFICATE.to_owned()));
-    contents.into_iter().chain(paths).chain(kubeconfigs).chain(own).collect()
 }
 
 /// The authority that a host has in any case, if it has any.
@@ -247,37 +178,6 @@ fn existing(view: &HostView<'_>, draft: &mut Draft<'_>, seen: &Observations) -> 
     Ok(())
 }
 
-/// Why a leaf has to be made anew, if it has to. Key and certificate belong together: if one is missing, both are made.
-fn defect(view: &HostView<'_>, seen: &Observations, leaf: Leaf) -> Result<Option<String>, Refusal> {
-    let profile = leaf.profile(&identity::control_plane(view.cluster(), view.host));
-    let text = |material: Material| seen.contents.get(&absolute(material)).map(|bytes| String::from_utf8_lossy(bytes).into_owned());
-    let key = absolute(Material::LeafKey(leaf));
-    if !matches!(seen.paths.get(&key), Some(PathState::Present(_))) {
-        return Ok(Some(format!("{key} is missing")));
-    }
-    let Some(certificate) = text(Material::LeafCertificate(leaf)) else {
-        return Ok(Some(format!("{} is missing", absolute(Material::LeafCertificate(leaf)))));
-    };
-    if issued(view, Material::LeafCertificate(leaf)).is_some_and(|issued| issued.expose() != certificate.as_bytes()) {
-        return Ok(Some(ANOTHER_ISSUED.to_owned()));
-    }
-    Ok(first_defect(view, seen, &certificate, &profile))
-}
-
-/// The first thing that keeps a certificate from its work.
-fn first_defect(view: &HostView<'_>, seen: &Observations, certificate: &str, profile: &Profile) -> Option<String> {
-    let authority = seen.contents.get(&absolute(Material::AuthorityCertificate(profile.authority)));
-    let authority = authority.map(|bytes| String::from_utf8_lossy(bytes)).unwrap_or_default();
-    let now = OffsetDateTime::from_unix_timestamp(view.inputs.now_seconds).unwrap_or(OffsetDateTime::UNIX_EPOCH);
-    let mut defects = kok_pki::verify_leaf(&authority, certificate, profile, now).err().unwrap_or_default();
-    // By the clock of the host, which is the one that judges it there: one that only this machine calls early does its work.
-    let offset = Duration::seconds(view.seen.clock_offset_seconds(&view.host.name).unwrap_or_default());
-    let by_host = now.saturating_add(offset);
-    defects.retain(|defect| !matches!(defect, Defect::NotYetValid(from) if *from <= by_host));
-    let soon = || ends_soon(view.cluster(), &authority, certificate, now).filter(|_| !is_kept_elsewhere(view.cluster(), profile.authority));
-    defects.first().map(ToString::to_string).or_else(soon)
-}
-
 /// The steps that make files of a host anew which are asked for and need it, each with its file. What somebody else has to issue is none of them.
 pub(super) fn renewed<'a>(view: &HostView<'a>, renewal: &Renewal<'_>) -> Result<(Draft<'a>, Vec<(Material, StepId)>), Refusal> {
     let (cluster, roles, seen) = (view.cluster(), view.host.roles, view.observations());
@@ -305,35 +205,6 @@ pub(super) fn renewed<'a>(view: &HostView<'a>, renewal: &Renewal<'_>) -> Result<
         }
     }
     Ok((draft, made))
-}
-
-/// Why what stands in a place of the user's is replaced.
-const ANOTHER_ISSUED: &str = "another one was issued";
-
-/// What was issued for the host, of what has to be.
-fn issued<'a>(view: &HostView<'a>, material: Material) -> Option<&'a Secret> {
-    view.cluster().settings.certificates.issued.as_ref()?.file(&view.host.name, material.path())
-}
-
-/// Why a kubeconfig has to be made anew, if it has to. One whose certificate stands in a file of its own is the kubelet's, which renews it.
-fn wrong_kubeconfig(view: &HostView<'_>, seen: &Observations, material: Material) -> Option<String> {
-    let path = absolute(material);
-    if let Some(issued) = issued(view, material) {
-        let found = seen.paths.get(&path).and_then(PathState::present)?;
-        return (found.sha256 != Some(sha256(issued.expose()))).then(|| ANOTHER_ISSUED.to_owned());
-    }
-    let Material::Kubeconfig(user) = material else { return None };
-    if let (KubeconfigUser::Kubelet, Some(None), Some(end)) = (user, seen.kubeconfigs.get(&path), kubelets_own_has_ended(seen)) {
-        return Some(format!("the certificate that it names ended at {end}"));
-    }
-    // A control plane's own programs ask the API server beside them; administrators take the way that leads to any.
-    let leads = seen.kubeconfig_servers.get(&path).filter(|_| matches!(user, KubeconfigUser::Admin | KubeconfigUser::SuperAdmin));
-    if let Some(is) = leads.filter(|is| **is != identity::endpoint_url(view.cluster())) {
-        return Some(format!("it leads to {is}"));
-    }
-    let certificate = seen.kubeconfigs.get(&path)?.as_ref()?;
-    let because = first_defect(view, seen, certificate, &user.profile(&identity::control_plane(view.cluster(), view.host)))?;
-    Some(format!("of the certificate inside: {because}"))
 }
 
 /// A step for one file; `wrong` says why it has to be written again if something stands there.

@@ -105,8 +105,23 @@ fn known(decoder: &mut Decoder, entries: &[HostResource]) {
                 let hint = "write the `name` of an entry; one without is known by its kind and what it is about, as `file:/etc/motd`";
                 decoder.report(with_nearest(problem.because(because), name, &names, hint));
             }
+            let is_no_file = |other: &&HostResource| other.name == name && !leaves_a_file(&other.wish);
+            if let Some(other) = entries.iter().find(is_no_file).filter(|_| field == "restartOn") {
+                let problem = Problem::new(format!("`restartOn` names {}, which is no file", quote(name))).at(&entry.origin);
+                let problem = problem.because(format!(
+                    "it is the {} at {}, and a later run could not tell whether the unit was started since that changed",
+                    other.wish.kind(),
+                    other.origin
+                ));
+                decoder.report(problem.hint("name a file, a line, a block or a path; an order alone is said by `after`"));
+            }
         }
     }
+}
+
+/// Whether it leaves a file of which everybody can see when it changed.
+fn leaves_a_file(wish: &Wish) -> bool {
+    matches!(wish, Wish::File { .. } | Wish::Line { .. } | Wish::Block { .. })
 }
 
 /// What an entry names, by the field.

@@ -2,11 +2,11 @@
 
 use super::*;
 use crate::clock::DAY;
-use crate::engine::RunningProcess;
+use crate::engine::{InUse, RunningProcess};
 
 const NOW: i64 = 1_795_257_889;
 
-fn certificate(host: &str, name: &'static str, days: i64, urgency: EndUrgency, has: &'static str, because: &str) -> HeldCertificate {
+fn certificate(host: &str, name: &'static str, days: i64, urgency: EndUrgency, has: InUse, because: &str) -> HeldCertificate {
     HeldCertificate {
         host: host.to_owned(),
         name,
@@ -29,9 +29,9 @@ fn certificate(host: &str, name: &'static str, days: i64, urgency: EndUrgency, h
 #[test]
 fn a_table_has_a_row_for_each() {
     let table = lines(&[
-        certificate("cp1", "apiserver", 364, EndUrgency::None, "yes", "shown"),
-        certificate("cp1", "controller-manager.conf", 364, EndUrgency::None, "no", "it was started before"),
-        certificate("worker1", "ca", 3649, EndUrgency::None, "none", ""),
+        certificate("cp1", "apiserver", 364, EndUrgency::None, InUse::Yes, "shown"),
+        certificate("cp1", "controller-manager.conf", 364, EndUrgency::None, InUse::No, "it was started before"),
+        certificate("worker1", "ca", 3649, EndUrgency::None, InUse::None, ""),
     ]);
     assert_eq!(
         table.join("\n"),
@@ -44,17 +44,18 @@ fn a_table_has_a_row_for_each() {
 
 #[test]
 fn what_a_host_says_reaches_no_terminal_as_it_is() {
-    let evil = HeldCertificate { signed_by: "\u{1b}[2J".to_owned(), ..certificate("cp1", "apiserver", 1, EndUrgency::None, "yes", "") };
+    let evil =
+        HeldCertificate { signed_by: "\u{1b}[2J".to_owned(), ..certificate("cp1", "apiserver", 1, EndUrgency::None, InUse::Yes, "") };
     assert!(lines(&[evil]).iter().all(|line| !line.contains('\u{1b}')));
 }
 
 #[test]
 fn what_is_late_ends_with_a_failure_and_the_rest_with_none() {
-    let fine = certificate("cp1", "apiserver", 300, EndUrgency::None, "yes", "shown");
-    let soon = certificate("cp1", "etcd/peer", 50, EndUrgency::Warning, "yes", "shown");
-    let late = certificate("cp2", "scheduler.conf", 9, EndUrgency::Alarm, "yes", "started after it");
-    let ended = certificate("cp2", "ca", -1, EndUrgency::Ended, "none", "");
-    let behind = certificate("cp3", "apiserver", 300, EndUrgency::None, "no", "kube-apiserver shows one that ends on 2026-11-30");
+    let fine = certificate("cp1", "apiserver", 300, EndUrgency::None, InUse::Yes, "shown");
+    let soon = certificate("cp1", "etcd/peer", 50, EndUrgency::Warning, InUse::Yes, "shown");
+    let late = certificate("cp2", "scheduler.conf", 9, EndUrgency::Alarm, InUse::Yes, "started after it");
+    let ended = certificate("cp2", "ca", -1, EndUrgency::Ended, InUse::None, "");
+    let behind = certificate("cp3", "apiserver", 300, EndUrgency::None, InUse::No, "kube-apiserver shows one that ends on 2026-11-30");
     assert_eq!((alarms(&[fine.clone(), soon.clone()]), warnings(std::slice::from_ref(&fine))), (Vec::new(), Vec::new()));
     let told: Vec<String> = alarms(&[fine, soon.clone(), late, ended, behind]).iter().map(ToString::to_string).collect();
     let [ended, late, behind] = told.as_slice() else { panic!("{told:?}") };
