@@ -1,5 +1,6 @@
 //! `kokctl upgrade`
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::io::IsTerminal as _;
 use std::sync::Arc;
 
@@ -7,7 +8,7 @@ use clap::{Args, ValueEnum};
 use kok_crds::model::Cluster;
 use kok_crds::operation::Verb;
 use kok_crds::{Intent, Position, count, listed};
-use kok_tasks::upgrade::{CheckName, Found, Hop, Part, Stage, StageName, Wish};
+use kok_tasks::upgrade::{CheckName, Found, Hop, Part, Pause, Stage, StageName, Wish, left};
 use semver::Version;
 
 use super::changing::{ChangingArguments, Session, failures};
@@ -18,7 +19,7 @@ use super::limit::LimitArgument;
 use super::process;
 use super::reset;
 use super::wanted::{problems, tasks};
-use crate::engine::{self, Given, Options, Pause, UpgradeRequest, Upgraded, Verdict, Way};
+use crate::engine::{self, Given, Options, UpgradeRequest, Upgraded, Verdict, Way};
 use crate::failure::{Failure, Kind};
 use crate::ui::status_line;
 
@@ -139,7 +140,13 @@ fn ask(cluster: &Cluster) -> Result<(), Failure> {
 fn way_words(cluster: &Cluster, way: &Way, to: &Version) -> Vec<String> {
     let mut words: Vec<String> = way.found.iter().map(found_words).collect();
     if way.stages.is_empty() {
-        words.push(format!("nothing to do: what is meant of {} has Kubernetes {to}", cluster.name));
+        let left = left(&way.running, to);
+        words.push(match way.pause {
+            Some(_) if !left.is_empty() => {
+                format!("nothing to do before the pause; {}", left_words(&left, "`kokctl upgrade` without --pause-after"))
+            }
+            _ => format!("nothing to do: what is meant of {} has Kubernetes {to}", cluster.name),
+        });
         return words;
     }
     words.push(format!("{}: {}", cluster.name, way.hops.iter().map(hop_words).collect::<Vec<_>>().join(", then ")));
@@ -192,6 +199,12 @@ fn kubelet_words(cluster: &Cluster, stage: &Stage, hosts: &str) -> String {
     }
 }
 
+/// What is left to do, and the word that goes on with it.
+fn left_words(left: &BTreeMap<&'static str, BTreeSet<String>>, word: &str) -> String {
+    let left: Vec<String> = left.iter().map(|(what, hosts)| format!("{what} of {}", listed(hosts.iter().map(String::as_str)))).collect();
+    format!("left: {}; {word} goes on", left.join(", "))
+}
+
 fn end_words(cluster: &Cluster, to: &Version, upgraded: &Upgraded, seconds: f64) -> Vec<String> {
     let done = upgraded.outcome.as_ref().map_or(0, |outcome| outcome.done);
     let name = &cluster.name;
@@ -199,13 +212,11 @@ fn end_words(cluster: &Cluster, to: &Version, upgraded: &Upgraded, seconds: f64)
     if upgraded.left.is_empty() {
         words.push(format!("{name} has Kubernetes {to}: {}, {seconds:.1} s", count(done, "change")));
     } else {
-        let left: Vec<String> =
-            upgraded.left.iter().map(|(what, hosts)| format!("{what} of {}", listed(hosts.iter().map(String::as_str)))).collect();
         words.push(format!(
             "{name}: a part of the way to Kubernetes {to} is done, {}, {seconds:.1} s; the cluster works as it is",
             count(done, "change")
         ));
-        words.push(format!("left: {}; `kokctl upgrade` goes on", left.join(", ")));
+        words.push(left_words(&upgraded.left, "`kokctl upgrade`"));
     }
     if *to != cluster.kubernetes_version {
         words.push(format!("write kubernetesVersion: {to} into the file, which says {}", cluster.kubernetes_version));

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use kok_crds::model::Cluster;
 use kok_tasks::plan::Selection;
-use kok_tasks::upgrade::{CheckName, Found, Hop, Running, Stage, StageName, Wish, check, left, path, stages};
+use kok_tasks::upgrade::{CheckName, Found, Hop, Pause, Running, Stage, StageName, Wish, check, left, path, stages};
 use semver::Version;
 
 use super::apply::{Apply, ApplyRequest};
@@ -23,15 +23,6 @@ use crate::clock::Clock;
 use crate::failure::{Failure, Kind};
 use crate::run::Outcome;
 use crate::state::KeptSnapshot;
-
-/// After which stages somebody wishes to stop.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Pause {
-    /// After the first control plane.
-    First,
-    /// When all control planes have the version, and the cluster says so of itself.
-    ControlPlanes,
-}
 
 /// What is to be upgraded.
 #[derive(Clone)]
@@ -60,6 +51,8 @@ pub struct Way {
     pub hops: Vec<Hop>,
     /// The stages, as far as they are wished for.
     pub stages: Vec<Stage>,
+    /// Where it stops on the way.
+    pub pause: Option<Pause>,
     /// What is in its way, or may be; without what does not matter.
     pub found: Vec<Found>,
 }
@@ -85,24 +78,28 @@ impl UpgradeRequest<'_> {
         let running = running_of(self.cluster, base)?;
         let hops = path(&running, self.to, self.bundle.bundle());
         let hops = hops.map_err(|refused| vec![Failure::refusal(Kind::Input, refused.refusal(&self.place()))])?;
-        let wish = Wish { first: self.pause == Some(Pause::First), ..self.wish.clone() };
-        let mut stages = stages(self.cluster, &running, &hops, &wish).map_err(|refusal| vec![Failure::refusal(Kind::Input, refusal)])?;
-        if let Some(end) = self.pause.and_then(|pause| ends(pause, &stages)) {
-            stages.truncate(end);
+        let is_first = self.pause == Some(Pause::First);
+        if is_first && self.cluster.has_etcd_units() {
+            return Err(vec![first_of_units()]);
         }
+        let wish = Wish { first: is_first, ..self.wish.clone() };
+        let stages = stages(self.cluster, &running, &hops, &wish).map_err(|refusal| vec![Failure::refusal(Kind::Input, refusal)])?;
+        let stages = match self.pause {
+            Some(pause) => pause.before(&running, stages),
+            None => stages,
+        };
         let found = check(self.cluster, &base.seen, self.to, Clock::seconds());
         let found = found.into_iter().filter(|found| !self.ignored.contains(&found.name)).collect();
-        Ok(Way { running, hops, stages, found })
+        Ok(Way { running, hops, stages, pause: self.pause, found })
     }
 }
 
-/// How many stages are done where it stops.
-fn ends(pause: Pause, stages: &[Stage]) -> Option<usize> {
-    let last = match pause {
-        Pause::First => StageName::First,
-        Pause::ControlPlanes => StageName::Configuration,
-    };
-    stages.iter().position(|stage| stage.name == last).map(|index| index + 1)
+/// Members and control planes are on hosts of their own there, and change in one stage.
+fn first_of_units() -> Failure {
+    Failure::new(Kind::Input, "there is no pause after the first control plane")
+        .at("--pause-after")
+        .because("this cluster's etcd runs as units, whose members come in one stage with the control planes")
+        .hint("write --pause-after control-planes")
 }
 
 /// Which versions run. Nothing is changed.

@@ -12,7 +12,7 @@ pub use check::{CheckName, Found, check, looks};
 pub(crate) use path::etcd_gate;
 pub use path::{Hop, Refused, path};
 pub use running::Running;
-pub use stages::{Part, Stage, StageName, Wish, left, stages};
+pub use stages::{Part, Pause, Stage, StageName, Wish, left, stages};
 
 /// How many minor versions a kubelet may be behind an API server (Kubernetes, "Version Skew Policy").
 pub const MOST_BEHIND: u64 = 3;

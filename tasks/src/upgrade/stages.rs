@@ -45,6 +45,35 @@ pub enum Part {
     Workers,
 }
 
+/// After which stages somebody wishes to stop.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Pause {
+    /// After the first control plane.
+    First,
+    /// When all control planes have the version, and the cluster says so of itself.
+    ControlPlanes,
+}
+
+impl Pause {
+    /// The stages before it. Where everything before it is done there are none, so that whoever types it again goes no further.
+    #[must_use]
+    pub fn before(self, running: &Running, mut stages: Vec<Stage>) -> Vec<Stage> {
+        let end = match self {
+            Self::First => {
+                let has_begun = running.planes.values().collect::<BTreeSet<_>>().len() > 1;
+                stages.iter().position(|stage| stage.name == StageName::First).filter(|_| !has_begun).map_or(0, |first| first + 1)
+            }
+            Self::ControlPlanes => {
+                let kubelets = || stages.iter().position(|stage| stage.name == StageName::Kubelets).unwrap_or(stages.len());
+                let last = stages.iter().rposition(|stage| stage.name == StageName::Configuration);
+                last.map_or_else(kubelets, |last| last + 1)
+            }
+        };
+        stages.truncate(end);
+        stages
+    }
+}
+
 /// What somebody wishes of an upgrade.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Wish {

@@ -6,7 +6,7 @@ use kok_crds::model::Cluster;
 use kok_tasks::bundle::Bundle;
 use kok_tasks::observe::{API_SERVER, ETCD, ImageState, KUBELET};
 use kok_tasks::plan::{Plan, StepId};
-use kok_tasks::upgrade::{CheckName, Part, Running, Stage, StageName, Wish, check, path, stages};
+use kok_tasks::upgrade::{CheckName, Part, Pause, Running, Stage, StageName, Wish, check, path, stages};
 
 use crate::support::world::World;
 use crate::support::{NOW, bundle, highly_available, step_id};
@@ -212,6 +212,33 @@ fn the_first_control_plane_may_have_a_stage_of_its_own() {
         !step.starts_with("cp1/") && ["/manifests", "/kubelet", "/kubeadm", "/api-server-rests"].iter().any(|end| step.ends_with(end))
     };
     assert_eq!(changed.iter().find(is_older), None, "{changed:?}");
+}
+
+/// Typed again at a pause, the same word goes no further.
+#[test]
+fn a_pause_is_kept_by_who_types_it_again() {
+    let world = old();
+    let new = || NEW.parse().unwrap();
+    let mut running = Running::of(&world.cluster, &world.seen()).unwrap();
+    let names = |running: &Running, pause: Pause| {
+        let hops = path(running, &new(), &world.bundle).unwrap();
+        let wish = Wish { first: pause == Pause::First, ..Wish::default() };
+        let stages = pause.before(running, stages(&of_version(NEW), running, &hops, &wish).unwrap());
+        stages.iter().map(|stage| stage.name.as_str()).collect::<Vec<_>>()
+    };
+    assert_eq!(names(&running, Pause::First), ["etcd", "first"]);
+    assert_eq!(names(&running, Pause::ControlPlanes), ["etcd", "control-planes", "configuration"]);
+    running.etcd.values_mut().for_each(|version| *version = "3.6.14".parse().unwrap());
+    running.planes.insert("cp1".to_owned(), new());
+    running.etcd.insert("cp1".to_owned(), "3.7.0".parse().unwrap());
+    assert_eq!(names(&running, Pause::First), [""; 0], "the first has it");
+    assert_eq!(names(&running, Pause::ControlPlanes), ["control-planes", "configuration"]);
+    running.planes.values_mut().for_each(|version| *version = new());
+    running.etcd.values_mut().for_each(|version| *version = "3.7.0".parse().unwrap());
+    assert_eq!(names(&running, Pause::First), [""; 0]);
+    assert_eq!(names(&running, Pause::ControlPlanes), ["configuration"]);
+    running.shared = Some(new());
+    assert_eq!(names(&running, Pause::ControlPlanes), [""; 0], "kubelets come after it");
 }
 
 /// As control planes and what the cluster says of itself are by then.

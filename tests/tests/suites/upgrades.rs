@@ -69,7 +69,7 @@ fn one_control_plane_and_a_worker_with_a_pause() {
     let said = kokctl.verb("upgrade", &pauses);
     assert!(said.code == 0 && said.stdout.contains("left: kubelets of cp1, worker1"), "{said:?}");
     let said = kokctl.verb("upgrade", &pauses);
-    assert!(said.code == 0 && said.stdout.contains("nothing to do"), "{said:?}");
+    assert!(said.code == 0 && said.stdout.contains("nothing to do before the pause; left: kubelets of cp1, worker1"), "{said:?}");
     clock.lap("paused");
     kubectl(&lab, "scale deployment stays --replicas=2");
     kubectl(&lab, "wait --for=condition=Available --timeout=60s deployment/stays");
