@@ -183,8 +183,8 @@ fn a_plugin_and_its_configuration_go_together() {
 }
 
 #[test]
-fn nobody_would_approve_a_kubelets_own_certificate() {
-    refused("kubelet_config_extra_args: {serverTLSBootstrap: true}", 1, &["serverTLSBootstrap", "nobody in the cluster approves"]);
+fn what_kokctl_does_of_a_kubelet_is_not_said_otherwise() {
+    refused("kubelet_config_extra_args: {serverTLSBootstrap: true}", 1, &["serverTLSBootstrap", "the cluster's authority signs"]);
     refused("kubelet_config_extra_args: {address: 127.0.0.1}", 1, &["address"]);
     refused("kube_kubeadm_apiserver_extra_args: {service-account-lookup: \"false\"}", 1, &["service-account-lookup", "would be taken"]);
 }

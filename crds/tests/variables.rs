@@ -121,7 +121,7 @@ fn what_is_not_done_does_not_read_as_if_it_were() {
         assert!(details.starts_with("it has no effect yet"), "{}: {details}", row.name);
     }
     // What stops `apply` is refused, whatever may be done one day.
-    for name in ["kubelet_csr_approver_enabled", "kube_vip_bgp_enabled"] {
+    for name in ["kubelet_systemd_hardening", "kube_vip_bgp_enabled"] {
         assert_eq!(variable(name).unwrap().effect(), Effect::Refused, "{name}");
     }
     for line in UNDONE {

@@ -172,6 +172,19 @@ impl Profile {
             sans: Vec::new(),
         }
     }
+
+    /// What a kubelet's certificate says towards those who ask it: who it is, as the signer `kubernetes.io/kubelet-serving` would have it, by the name and
+    /// at the addresses of its node.
+    #[must_use]
+    pub fn kubelet_server(node_name: &str, addresses: impl IntoIterator<Item = IpAddr>) -> Self {
+        let sans = [San::Dns(node_name.to_owned())].into_iter().chain(addresses.into_iter().map(San::Ip));
+        Self {
+            organizations: vec!["system:nodes".to_owned()],
+            server_auth: true,
+            sans: in_order(sans.collect()),
+            ..Self::new(AuthorityKind::Kubernetes, &format!("system:node:{node_name}"))
+        }
+    }
 }
 
 /// A subject alternative name.

@@ -185,10 +185,11 @@ pub(super) async fn renew_certificates(
     let now_seconds = Clock::seconds();
     let mut observed = Observed::to_reset(cluster, false, tolerance, context);
     observed.looks = cluster.hosts.iter().map(|host| (host.name.clone(), plan::renew_looks(cluster, host))).collect();
-    let is_meant = |host: &str| cluster.host(host).is_some_and(|host| renewal.concerns(cluster, host));
-    observed.ask(is_meant).await?;
-    let may_sign = |host: &str| cluster.host(host).is_some_and(|host| host.roles.control_plane || host.roles.etcd);
-    observed.ask_who_answers(|host| !is_meant(host) && may_sign(host)).await?;
+    let has_to = |host: &str| cluster.host(host).is_some_and(|host| renewal.needs(cluster, host));
+    observed.ask(has_to).await?;
+    // What is left of a worker that is away is its own, and of the others those may have what signs.
+    let may = |host: &Host| renewal.concerns(cluster, host) || host.roles.control_plane || host.roles.etcd;
+    observed.ask_who_answers(|host| !has_to(host) && cluster.host(host).is_some_and(may)).await?;
     let plan = observed.repeat(|seen| plan::renew(cluster, renewal, now_seconds, seen)).await?;
     let due = to_be_issued(cluster, renewal, &observed.seen, now_seconds);
     Ok((observed.planned(plan, Vec::new(), now_seconds), due))

@@ -52,9 +52,9 @@ pub struct Renewed {
 /// [`Error`] if not all of it is done.
 pub async fn renew(context: &Context, lock: Lock, request: &RenewRequest<'_>, options: Options<'_>) -> Result<Renewed, Error> {
     let run = Run::begin("certs renew", request.cluster, request.part.clone(), (context, lock), options);
-    let mut order = Renew { request, due: Vec::new() };
+    let mut order = Renew { request, due: Vec::new(), answered: Vec::new() };
     let driven = run.drive(&mut order).await?;
-    let shown = unless_wished(&mut context.stop.clone(), Stop::Finish, shown(context, request)).await;
+    let shown = unless_wished(&mut context.stop.clone(), Stop::Finish, shown(context, request, &order.answered)).await;
     let certificates = shown.unwrap_or_else(|| Ok(Vec::new()))?;
     Ok(Renewed { outcome: driven.outcome, due: order.due, certificates })
 }
@@ -62,6 +62,8 @@ pub async fn renew(context: &Context, lock: Lock, request: &RenewRequest<'_>, op
 struct Renew<'a> {
     request: &'a RenewRequest<'a>,
     due: Vec<Due>,
+    /// The hosts that answered, of those that are meant.
+    answered: Vec<String>,
 }
 
 impl Order for Renew<'_> {
@@ -69,6 +71,9 @@ impl Order for Renew<'_> {
         let tolerance = Tolerance { holder: run.options.take_over, ..Tolerance::default() };
         let (planned, due) = renew_certificates(self.request.cluster, self.request.renewal, tolerance, run.context).await?;
         self.due = due;
+        let RenewRequest { cluster, renewal, .. } = self.request;
+        let answered = cluster.hosts.iter().filter(|host| planned.links.contains_key(&host.name) && renewal.concerns(cluster, host));
+        self.answered = answered.map(|host| host.name.clone()).collect();
         Ok(planned)
     }
 
@@ -83,15 +88,13 @@ impl Order for Renew<'_> {
 }
 
 /// What the hosts have, once no program shows another certificate than its file has.
-async fn shown(context: &Context, request: &RenewRequest<'_>) -> Result<Vec<HeldCertificate>, Error> {
-    let RenewRequest { cluster, renewal, .. } = request;
-    let meant: Vec<String> = cluster.hosts.iter().filter(|host| renewal.concerns(cluster, host)).map(|host| host.name.clone()).collect();
+async fn shown(context: &Context, request: &RenewRequest<'_>, meant: &[String]) -> Result<Vec<HeldCertificate>, Error> {
     if meant.is_empty() {
         return Ok(Vec::new());
     }
     let until = Instant::now() + READ_WITHIN;
     loop {
-        let (found, failures) = certificates(context, cluster, &meant).await?;
+        let (found, failures) = certificates(context, request.cluster, meant).await?;
         if !failures.is_empty() {
             return Err(Error::from(failures));
         }

@@ -16,6 +16,7 @@ use base64::engine::general_purpose::STANDARD;
 use kok_crds::model::{Cluster, Concealed, Host};
 use kok_pki::{Authorities, KubeconfigUser, Material, PkiError, Policy};
 use kok_tasks::digest::sha256;
+use kok_tasks::in_use::{KUBELET_SERVING, KUBELET_SERVING_KEY};
 use kok_tasks::plan::Plan;
 use kok_tasks::script::Part;
 use kok_tasks::secret_name::SecretName;
@@ -194,6 +195,7 @@ impl Secrets {
         let defect = |error: kok_tasks::templates::TemplateError| Failure::new(Kind::Internal, error.to_string());
         let text = match name {
             SecretName::ControlPlaneFile { host: name, path } => return self.file(cluster, host(name)?, path, signer.keys()?, now),
+            SecretName::KubeletFile { host: name, path } => return self.kubelet(cluster, host(name)?, path, signer.keys()?, now),
             SecretName::SuperAdminKubeconfig { host: name } => return self.super_admin(cluster, host(name)?, signer.keys()?, now),
             SecretName::BootstrapTokenConfiguration { host: name } => {
                 documents::bootstrap_token_configuration(cluster, host(name)?, &token.text()).map_err(defect)?
@@ -227,6 +229,28 @@ impl Secrets {
         let file = kok_pki::kubeconfig_file(user, &identity, authorities, &policy, now, &mut SystemRandomness).map_err(made_badly)?;
         self.made += 1;
         Ok(Zeroizing::new(file.content.expose().to_owned()))
+    }
+
+    /// What a kubelet shows, and the key of it: both come out of one call.
+    fn kubelet(
+        &mut self,
+        cluster: &Cluster,
+        host: &Host,
+        path: &str,
+        authorities: &Authorities,
+        now: OffsetDateTime,
+    ) -> Result<Zeroizing<String>, Failure> {
+        let name = |path: &str| SecretName::KubeletFile { host: host.name.clone(), path: path.to_owned() };
+        if self.get(&name(path)).is_none() {
+            let profile = identity::kubelet_server(host);
+            let authority = authorities.get(profile.authority);
+            let issued = kok_pki::issue(&profile, authority, &identity::policy(cluster), now, &mut SystemRandomness).map_err(made_badly)?;
+            self.made += 2;
+            self.by_name.insert(name(KUBELET_SERVING), Zeroizing::new(issued.certificate_pem));
+            self.by_name.insert(name(KUBELET_SERVING_KEY), Zeroizing::new(issued.key.pem().expose().to_owned()));
+        }
+        let found = self.get(&name(path)).map(|text| Zeroizing::new(text.to_owned()));
+        found.ok_or_else(|| Failure::new(Kind::Internal, format!("{path} is no file of a kubelet")))
     }
 
     /// One file of a control plane. Key and certificate of a leaf come out of one call, so the set of a host is made once.

@@ -3,7 +3,7 @@
 use std::net::{IpAddr, SocketAddr};
 
 use kok_crds::model::{self, Cluster, Host};
-use kok_pki::{ControlPlane, Endpoint, KeyAlgorithm, LOOPBACK_SANS, Policy, San};
+use kok_pki::{ControlPlane, Endpoint, KeyAlgorithm, LOOPBACK_SANS, Policy, Profile, San};
 use time::Duration;
 
 /// Where the cluster's API is reached: the load balancer that the user runs, by the name that he gave it; without one the address of the only
@@ -100,4 +100,10 @@ pub fn control_plane(cluster: &Cluster, host: &Host) -> ControlPlane {
             .collect(),
         etcd_extra_sans: cluster.settings.certificates.etcd_names.iter().map(|name| San::parse(name)).collect(),
     }
+}
+
+/// What the certificate says that a host's kubelet shows.
+#[must_use]
+pub fn kubelet_server(host: &Host) -> Profile {
+    Profile::kubelet_server(&host.name, [host.address].into_iter().chain(host.address_ipv6.map(IpAddr::V6)))
 }

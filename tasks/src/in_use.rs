@@ -12,8 +12,11 @@ use crate::observe::{API_SERVER, Look, Looks, Observations};
 use crate::operations::CLIENT_CERTIFICATE;
 use crate::{ETCD_CLIENT_PORT, ETCD_PEER_PORT, KUBELET_PORT};
 
-/// What a kubelet shows to those who ask it, and makes when it starts for the first time.
-const KUBELET_SERVING: &str = "/var/lib/kubelet/pki/kubelet.crt";
+/// What a kubelet shows to those who ask it; one that does not find it when it starts makes it itself.
+pub const KUBELET_SERVING: &str = "/var/lib/kubelet/pki/kubelet.crt";
+
+/// The key of that.
+pub const KUBELET_SERVING_KEY: &str = "/var/lib/kubelet/pki/kubelet.key";
 
 const CONTROLLER_MANAGER: &str = "kube-controller-manager";
 const SCHEDULER: &str = "kube-scheduler";
@@ -96,6 +99,12 @@ pub enum Urgency {
     Ended,
 }
 
+/// Whether the user has a host's kubelet show a certificate of his own.
+pub(crate) fn shows_users_own(cluster: &Cluster, host: &Host) -> bool {
+    let kubelet = cluster.settings.components.kubelet_of(host);
+    kubelet.fields.contains_key("tlsCertFile") || ["tls-cert-file", "cert-dir"].iter().any(|option| kubelet.options.contains_key(*option))
+}
+
 /// What is looked at on a host.
 #[must_use]
 pub fn looks(cluster: &Cluster, host: &Host) -> Looks {
@@ -140,7 +149,8 @@ pub fn of(cluster: &Cluster, host: &Host, seen: &Observations) -> Vec<Held> {
         let client = seen.certificates.get(CLIENT_CERTIFICATE).and_then(Option::as_ref);
         let client = client.map(|pem| held(("kubelet.conf", CLIENT_CERTIFICATE.to_owned()), pem, User::KubeletsOwn, &authorities));
         let shown = User::Shown { program: "kubelet", port: KUBELET_PORT };
-        let serving = seen.contents.get(KUBELET_SERVING).map(|bytes| String::from_utf8_lossy(bytes));
+        let serving =
+            seen.contents.get(KUBELET_SERVING).filter(|_| !shows_users_own(cluster, host)).map(|bytes| String::from_utf8_lossy(bytes));
         let serving = serving.map(|pem| held(("kubelet", KUBELET_SERVING.to_owned()), &pem, shown, &authorities));
         all.extend(client.into_iter().chain(serving));
     }

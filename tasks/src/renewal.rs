@@ -37,11 +37,13 @@ pub enum Part {
     FrontProxy,
     /// Those inside kubeconfigs.
     Kubeconfigs,
+    /// What kubelets show.
+    Kubelets,
 }
 
 impl Part {
     /// All of them.
-    pub const ALL: [Self; 4] = [Self::ApiServer, Self::Etcd, Self::FrontProxy, Self::Kubeconfigs];
+    pub const ALL: [Self; 5] = [Self::ApiServer, Self::Etcd, Self::FrontProxy, Self::Kubeconfigs, Self::Kubelets];
 
     /// Its word.
     #[must_use]
@@ -51,6 +53,7 @@ impl Part {
             Self::Etcd => "etcd",
             Self::FrontProxy => "front-proxy",
             Self::Kubeconfigs => "kubeconfigs",
+            Self::Kubelets => "kubelets",
         }
     }
 
@@ -76,17 +79,32 @@ impl Renewal<'_> {
         self.hosts.is_empty() || self.hosts.iter().any(|name| name == host)
     }
 
-    /// Whether a host is meant that has certificates which are made anew: workers keep up their own, unless somebody else issues them.
+    /// Whether a host is meant that has certificates which are made anew. Of workers these are what their kubelets show, and what somebody else issues.
     #[must_use]
     pub fn concerns(&self, cluster: &Cluster, host: &Host) -> bool {
-        let has_some = host.roles.control_plane || host.roles.etcd || issued::is_kept_elsewhere(cluster, AuthorityKind::Kubernetes);
+        let is_issued = || issued::is_kept_elsewhere(cluster, AuthorityKind::Kubernetes);
+        let has_some = host.roles.control_plane || host.roles.etcd || self.has_part(Part::Kubelets) || is_issued();
         has_some && self.has_host(&host.name)
+    }
+
+    /// Whether a host that is meant has to answer: what is left of a worker that is away is its own, unless it was named.
+    #[must_use]
+    pub fn needs(&self, cluster: &Cluster, host: &Host) -> bool {
+        let is_named = !self.hosts.is_empty();
+        let is_issued = || issued::is_kept_elsewhere(cluster, AuthorityKind::Kubernetes);
+        self.concerns(cluster, host) && (is_named || host.roles.control_plane || host.roles.etcd || is_issued())
+    }
+
+    /// Whether a part is meant.
+    #[must_use]
+    pub fn has_part(&self, part: Part) -> bool {
+        self.parts.is_empty() || self.parts.contains(&part)
     }
 
     /// Whether a file is meant.
     #[must_use]
     pub fn has(&self, material: Material) -> bool {
-        Part::of(material).is_some_and(|part| self.parts.is_empty() || self.parts.contains(&part))
+        Part::of(material).is_some_and(|part| self.has_part(part))
     }
 
     /// Why a certificate that does its work is made anew all the same, if it is.

@@ -15,6 +15,13 @@ pub enum SecretName {
         /// Path below `/etc/kubernetes`.
         path: String,
     },
+    /// Key or certificate by which who asks a kubelet knows that it is this one.
+    KubeletFile {
+        /// The kubelet's host.
+        host: String,
+        /// Path of the file.
+        path: String,
+    },
     /// A kubeconfig of the group `system:masters`, which may do everything whatever the cluster's rules say.
     SuperAdminKubeconfig {
         /// The control plane whose API server it talks to.
@@ -51,7 +58,7 @@ impl fmt::Display for SecretName {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::ControlPlaneFile { host, path } => write!(f, "{path} of {host}"),
-            Self::HostFile { host, path } => write!(f, "{path} of {host}"),
+            Self::HostFile { host, path } | Self::KubeletFile { host, path } => write!(f, "{path} of {host}"),
             Self::SuperAdminKubeconfig { host } => write!(f, "super-admin.conf of {host}"),
             Self::BootstrapTokenConfiguration { host } => write!(f, "InitConfiguration of {host} with the bootstrap token"),
             Self::JoinConfiguration { host } => write!(f, "JoinConfiguration of {host}"),

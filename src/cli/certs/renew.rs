@@ -28,7 +28,7 @@ pub(in crate::cli) struct Arguments {
     cluster: ClusterFiles,
     #[command(flatten)]
     extra: ExtraVars,
-    /// Only these: apiserver, etcd, front-proxy, kubeconfigs, with commas between them
+    /// Only these: apiserver, etcd, front-proxy, kubeconfigs, kubelets, with commas between them
     #[arg(long = "part", value_name = "PART", value_delimiter = ',', value_parser = PossibleValuesParser::new(Part::ALL.map(Part::as_str)))]
     parts: Vec<String>,
     /// Those too that have most of their time before them

@@ -129,6 +129,25 @@ fn what_programs_say_last_is_told_after_a_while_and_then_less_and_less_often() {
     assert_eq!([last_words(step, &ready("kube-apiserver")), last_words(step, &ready("kubelet"))], ["", "kubelet said last: now"]);
 }
 
+/// Of controllers those are heard that do not run, by the step that waits for them alone.
+#[test]
+fn controllers_that_do_not_run_are_heard() {
+    let plan = World::converged().plan();
+    let words = |step: &str, started: Option<i128>| {
+        let programs = started.map(|started| ("kube-scheduler".to_owned(), started));
+        let seen = Observations {
+            last_words: Some(BTreeMap::from([("kube-scheduler".to_owned(), "unknown flag: --x".to_owned())])),
+            programs: Some(programs.into_iter().collect()),
+            clock_nanoseconds: 60_000_000_000,
+            ..Observations::default()
+        };
+        last_words(plan.step(&step_id("cp1", "control-plane", step)).unwrap(), &seen)
+    };
+    let heard = "kube-scheduler said last: unknown flag: --x";
+    assert_eq!([words("controllers", None), words("controllers", Some(59_000_000_000))], [heard, heard]);
+    assert_eq!([words("controllers", Some(9_000_000_000)), words("api-server", None)], ["", ""]);
+}
+
 /// The deadline has passed before the first look that asks what programs complain of: it ends with why.
 #[test]
 fn a_slow_host_is_asked_what_its_programs_complain_of_before_its_step_fails() {

@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use kok_tasks::change::Verdict;
 use kok_tasks::observe::{ApiServerState, EtcdState, Look, Looks, Observations};
+use kok_tasks::operations::ControllersRun;
 use kok_tasks::plan::{Step, StepId};
 
 use tokio::time::Instant;
@@ -212,6 +213,7 @@ pub(super) fn last_words(step: &Step, seen: &Observations) -> String {
     let is_ready = seen.api_server == Some(ApiServerState::Ready);
     let is_over = |name: &str| match name {
         "kube-apiserver" => is_ready,
+        _ if ControllersRun::is_over(name, seen) => true,
         "etcd" => is_ready && matches!(seen.etcd, None | Some(EtcdState::Ready(_))),
         _ => false,
     };

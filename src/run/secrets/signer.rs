@@ -29,7 +29,9 @@ impl Signer {
         links: &Links,
         now: OffsetDateTime,
     ) -> Result<Self, Failure> {
-        let signs = |name: &SecretName| matches!(name, SecretName::ControlPlaneFile { .. } | SecretName::SuperAdminKubeconfig { .. });
+        let signs = |name: &SecretName| {
+            matches!(name, SecretName::ControlPlaneFile { .. } | SecretName::KubeletFile { .. } | SecretName::SuperAdminKubeconfig { .. })
+        };
         let of_set = |name: &SecretName| matches!(name, SecretName::ControlPlaneFile { .. });
         match keepers.control_plane {
             None if !may_be_made(cluster, plan, names, keepers) => {

@@ -23,6 +23,8 @@ use crate::secret_name::SecretName;
 
 pub(crate) use files::{absolute, looks};
 
+pub(super) use defects::first_defect;
+
 use defects::{defect, wrong_kubeconfig};
 use files::{keys_elsewhere, kubeconfigs, of_tree};
 

@@ -8,15 +8,16 @@ use kok_pki::{AuthorityKind, Leaf};
 
 use super::kubeadm_configuration::{self, Configuration, KUBEADM};
 use super::{
-    Task, api_server, certificates, container_runtime, etcd, host, images, joining_member, kubelet, kubelet_join, names, network, node_dns,
-    rolling, still_ready, uncordoned, vacated,
+    Task, api_server, certificates, container_runtime, etcd, host, images, joining_member, kubelet, kubelet_join, kubelet_serving, names,
+    network, node_dns, rolling, still_ready, uncordoned, vacated,
 };
 use crate::given::Given;
 use crate::identity;
 use crate::issued::is_kept_elsewhere;
 use crate::operations::{
-    Addons, ApiServerReady, BootstrapToken, ClusterAdmins, Component, CredentialReady, EndpointReady, EtcdAnswers, KubeletFinalize,
-    KubeletStart, MarkNode, Operation, Preflight, PrivateClusterInfo, ReadKubeconfigs, RemoveTokens, StaticPods, UploadConfiguration,
+    Addons, ApiServerReady, BootstrapToken, ClusterAdmins, Component, ControllersRun, CredentialReady, EndpointReady, EtcdAnswers,
+    KubeletFinalize, KubeletStart, MarkNode, Operation, Preflight, PrivateClusterInfo, ReadKubeconfigs, RemoveTokens, StaticPods,
+    UploadConfiguration,
 };
 use crate::plan::{Draft, HostView, Reason, Refusal, StepId, StepName};
 
@@ -59,6 +60,9 @@ const FINALIZED: StepName<'static> = StepName::new(NAME, "kubelet-finalized");
 /// Step after which controller manager and scheduler know their kubeconfigs.
 pub(super) const KUBECONFIGS: StepName<'static> = StepName::new(NAME, "kubeconfigs-read");
 
+/// Step after which both run.
+pub(super) const CONTROLLERS: StepName<'static> = StepName::new(NAME, "controllers");
+
 /// Why controller managers and schedulers are started anew on one control plane after the other.
 pub(super) const ONE_GOES_ON: &str = "of several controller managers and schedulers one has to go on";
 
@@ -77,9 +81,7 @@ fn plan(view: &HostView<'_>, draft: &mut Draft<'_>) -> Result<(), Refusal> {
     // What an upgrade brings has to be what answers, at the host's own address.
     let version = view.cluster().underway.as_ref().map(|_| view.cluster().plane_version(view.host).clone());
     let ready = draft.add(READY, Operation::ApiServerReady(ApiServerReady { version }));
-    // kubeadm's own limit for a control plane (`controlPlaneComponentHealthCheck`) is 4 minutes. With several, more than half of etcd's
-    // members have to be there, and another host may be slower than this one.
-    draft.within(Duration::from_secs(if view.cluster().is_highly_available() { 600 } else { 240 }));
+    draft.within(patience(view));
     if rolling::works(view) {
         draft.needs(&kubelet, &ready, Reason::Because("it asks the API server beside it when it starts"));
     } else {
@@ -94,7 +96,7 @@ fn plan(view: &HostView<'_>, draft: &mut Draft<'_>) -> Result<(), Refusal> {
         draft.follows(&ready, &made, Reason::Because("it has to answer with the new one"));
     }
     named(view, draft, &ready);
-    read_kubeconfigs(view, draft, &kubelet, &ready);
+    controllers(view, draft, &manifests, &kubelet, &ready);
     if view.is_speaker() {
         let administrators = draft.add(ADMINISTRATORS, Operation::ClusterAdmins(ClusterAdmins { host: view.host.name.clone() }));
         draft.needs(&administrators, &ready, Reason::TalksTo);
@@ -109,8 +111,18 @@ fn plan(view: &HostView<'_>, draft: &mut Draft<'_>) -> Result<(), Refusal> {
     still_ready::plan(view, draft, &[KUBELET, node_step(view.cluster())])
 }
 
-/// Controller manager and scheduler have to know their present kubeconfigs; where they get their first ones they have not been started before.
-fn read_kubeconfigs(view: &HostView<'_>, draft: &mut Draft<'_>, kubelet: &StepId, ready: &StepId) {
+/// kubeadm's own limit for a control plane (`controlPlaneComponentHealthCheck`).
+const PATIENCE: Duration = Duration::from_secs(240);
+
+/// How long an API server is waited for. Of a cluster that is founded with several, more than half of etcd's members have to be there, and another host may
+/// be slower than this one; and one that does not work may have failed again and again.
+fn patience(view: &HostView<'_>) -> Duration {
+    let is_alone = view.is_new_plane() && !view.cluster().is_highly_available();
+    PATIENCE + if is_alone || rolling::works(view) { Duration::ZERO } else { rolling::LONGEST_BACK_OFF }
+}
+
+/// Controller manager and scheduler have to know their present kubeconfigs, and to run; where they get their first ones they have not been started before.
+fn controllers(view: &HostView<'_>, draft: &mut Draft<'_>, manifests: &StepId, kubelet: &StepId, ready: &StepId) {
     let step = draft.add(KUBECONFIGS, Operation::ReadKubeconfigs(ReadKubeconfigs));
     draft.needs(&step, kubelet, Reason::Because("it starts them again"));
     draft.needs(&step, ready, Reason::Because("they give back their leases through the API server beside them"));
@@ -119,8 +131,12 @@ fn read_kubeconfigs(view: &HostView<'_>, draft: &mut Draft<'_>, kubelet: &StepId
     }
     let earlier = view.founded_planes().into_iter().take_while(|host| host.name != view.host.name);
     if let Some(before) = earlier.last().filter(|_| !view.is_new_plane()) {
-        draft.needs(&step, &KUBECONFIGS.on(&before.name), Reason::While(ONE_GOES_ON));
+        draft.needs(&step, &CONTROLLERS.on(&before.name), Reason::While(ONE_GOES_ON));
     }
+    let run = draft.add(CONTROLLERS, Operation::ControllersRun(ControllersRun));
+    draft.within(PATIENCE + rolling::LONGEST_BACK_OFF);
+    draft.follows(&run, &step, Reason::Because("the kubelet starts them again"));
+    draft.follows(&run, manifests, Reason::Because("a changed manifest makes them start again"));
 }
 
 /// An API server may read a new certificate a minute after it was written (`DynamicCertKeyPairContent`).
@@ -212,6 +228,7 @@ fn start_kubelet(view: &HostView<'_>, draft: &mut Draft<'_>, configuration: &Con
     }
     draft.needs(&step, &view.id(container_runtime::SERVICE), Reason::TalksTo);
     kubelet::needed_by(view, draft, &step);
+    kubelet_serving::needed_by(view, draft, &step);
     kubeadm_configuration::patched_by(view, draft, &step);
     names::needed_by(view, draft, &step);
     certificates::needed_by(view, draft, &step);

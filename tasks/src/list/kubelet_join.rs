@@ -7,8 +7,8 @@ use kok_pki::AuthorityKind;
 
 use super::kubeadm_configuration::{FOLDER, KUBEADM};
 use super::{
-    Task, certificates, container_runtime, control_plane, host, images, kubeadm_configuration, kubelet, load_balancer, names, network,
-    node_dns, rolling, still_ready, vacated,
+    Task, certificates, container_runtime, control_plane, host, images, kubeadm_configuration, kubelet, kubelet_serving, load_balancer,
+    names, network, node_dns, rolling, still_ready, vacated,
 };
 use crate::change::Verdict;
 use crate::digest::sha256;
@@ -123,6 +123,7 @@ fn plan(view: &HostView<'_>, draft: &mut Draft<'_>) -> Result<(), Refusal> {
     draft.needs(&join, &view.id(FOLDER), Reason::Inside);
     draft.needs(&join, &view.id(container_runtime::SERVICE), Reason::TalksTo);
     kubelet::needed_by(view, draft, &join);
+    kubelet_serving::needed_by(view, draft, &join);
     rolling::kubelet_needed_by(view, draft, &join);
     rolling::restarts_kubelet(view, draft, &join);
     if let Some(begins) = vacated::before(view, draft, &join)? {

@@ -15,6 +15,7 @@ mod joining_member;
 pub(crate) mod kubeadm_configuration;
 mod kubelet;
 pub(crate) mod kubelet_join;
+pub(crate) mod kubelet_serving;
 mod load_balancer;
 mod mirrors;
 pub(crate) mod names;
@@ -68,6 +69,7 @@ pub const TASKS: &[Task] = &[
     kubeadm_configuration::TASK,
     etcd::TASK,
     kubelet::TASK,
+    kubelet_serving::TASK,
     control_plane::TASK,
     load_balancer::TASK,
     virtual_address::TASK,

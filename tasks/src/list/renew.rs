@@ -6,20 +6,21 @@ use std::time::Duration;
 use kok_crds::model::{Cluster, Host};
 use kok_pki::Material;
 
-use super::{certificates, control_plane, etcd, etcd_unit, rolling};
+use super::{certificates, control_plane, etcd, etcd_unit, kubelet_serving, rolling};
 use crate::observe::{EtcdState, Look, Looks};
-use crate::operations::{ApiServerReady, EtcdMemberReady, Operation, ReadKubeconfigs};
+use crate::operations::{ApiServerReady, ControllersRun, EtcdMemberReady, Operation, ReadKubeconfigs};
 use crate::plan::{Draft, HostView, Reason, Refusal, StepId};
 use crate::renewal::Renewal;
 use crate::resources::{Resource, Unit, UnitGoal};
 
-/// As long as kubeadm gives a control plane.
-const READY: Duration = Duration::from_secs(240);
+/// As long as kubeadm gives a control plane, and what a kubelet waits before it starts anew what has failed again and again.
+const READY: Duration = Duration::from_secs(240 + rolling::LONGEST_BACK_OFF.as_secs());
 
 /// What is looked at on a host before anything is decided.
 pub(crate) fn looks(cluster: &Cluster, host: &Host) -> Looks {
     let mut looks: Looks = certificates::looks(cluster, host).into_iter().collect();
     looks.extend(crate::in_use::looks(cluster, host).iter());
+    looks.extend(kubelet_serving::looks());
     // Whether its API has a name that it got when there were several.
     looks.add(Look::Block("/etc/hosts".to_owned()));
     if host.roles.control_plane {
@@ -37,7 +38,7 @@ pub(crate) fn drafts<'a>(view: &HostView<'a>, renewal: &Renewal<'_>) -> Result<V
         return Ok(Vec::new());
     }
     let (files, made) = certificates::renewed(view, renewal)?;
-    let mut drafts = vec![files];
+    let mut drafts: Vec<Draft<'a>> = [files].into_iter().chain(kubelet_serving::renewed(view, renewal)).collect();
     if view.host.roles.etcd && view.cluster().has_etcd_units() {
         drafts.push(member(view, renewal, &made));
     }
@@ -100,7 +101,10 @@ fn plane<'a>(view: &HostView<'a>, renewal: &Renewal<'_>, made: &[(Material, Step
     let earlier = view.cluster().control_planes().take_while(|host| host.name != view.host.name);
     let is_in_turn = |host: &&Host| renewal.has_host(&host.name) && certificates::has_some(view, host);
     if let Some(before) = earlier.filter(is_in_turn).last() {
-        draft.needs(&read, &control_plane::KUBECONFIGS.on(&before.name), Reason::While(control_plane::ONE_GOES_ON));
+        draft.needs(&read, &control_plane::CONTROLLERS.on(&before.name), Reason::While(control_plane::ONE_GOES_ON));
     }
+    let run = draft.add(control_plane::CONTROLLERS, Operation::ControllersRun(ControllersRun));
+    draft.within(READY);
+    draft.follows(&run, &read, Reason::Because("the kubelet starts them again"));
     draft
 }

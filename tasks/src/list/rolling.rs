@@ -16,6 +16,9 @@ use crate::observe::{ApiServerState, EtcdState, Observations};
 use crate::operations::{ApiServerReady, Operation};
 use crate::plan::{Draft, HostView, Reason, Seen, StepId};
 
+/// How long a kubelet waits at the most before it starts anew what has failed again and again (`MaxContainerBackOff`).
+pub(super) const LONGEST_BACK_OFF: Duration = Duration::from_secs(300);
+
 /// How much of a control plane works; those of which less works are changed earlier.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Standing {

@@ -7,9 +7,9 @@ use serde::Deserialize;
 
 use super::parse::Section;
 
-/// The end of the newest log of etcd and of the API server, where the kubelet keeps them; of etcd as a unit, and of a kubelet that does not run, or has
+/// The end of the newest log of etcd, the API server and the controllers, where the kubelet keeps them; of etcd as a unit, and of a kubelet that does not run, or has
 /// not for long, the end of its journal, with what stands before a line in the logs of containers.
-pub(super) const SCRIPT: &str = r#"for name in etcd kube-apiserver; do
+pub(super) const SCRIPT: &str = r#"for name in etcd kube-apiserver kube-controller-manager kube-scheduler; do
   mark last-words "$name"
   newest=$(ls -t /var/log/pods/kube-system_"$name"-*/"$name"/*.log 2>/dev/null | head -n 1)
   [ -z "$newest" ] || tail -n 40 -- "$newest" | cut -c 1-1000

@@ -39,8 +39,8 @@ const BUDGETS: usize = 2 << 20;
 /// Of each host that is named in a block of a file, or has a route to its pods.
 const NAMED: usize = 512;
 
-/// Four programs, of each forty lines of a thousand characters, which may have four bytes each.
-const LAST_WORDS: usize = 4 * 40 * 4004;
+/// Six logs, of each forty lines of a thousand characters, which may have four bytes each.
+const LAST_WORDS: usize = 6 * 40 * 4004;
 
 impl Looks {
     /// How many bytes a host may answer to these looks, in a cluster of so many hosts.

@@ -7,6 +7,7 @@ use ipnet::IpNet;
 use kok_crds::model::ObjectName;
 
 use super::pieces::Piece;
+use super::versions::CONTROLLERS;
 
 /// One thing to look at on a host.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
@@ -262,17 +263,21 @@ impl Looks {
         self.kubernetes
     }
 
-    /// Whether it is asked whether etcd, the API server or the kubelet works, of which logs say why they don't ([`Look::LastWords`]).
+    /// Whether it is asked whether programs of the control plane or the kubelet work, of which logs say why they don't ([`Look::LastWords`]).
     #[must_use]
     pub fn have_last_words(&self) -> bool {
-        self.api_server || self.etcd || self.units.contains("kubelet.service")
+        self.api_server || self.etcd || self.programs || self.units.contains("kubelet.service")
     }
 
     /// Whether these are the words of what is asked for: of a kubelet that does not run nothing else comes up, and what etcd and the API
-    /// server complained of at some time says nothing of a kubelet.
+    /// server complained of at some time says nothing of a kubelet. Controllers complain as long as the API server beside them does not answer.
     #[must_use]
     pub fn have_last_words_of(&self, program: &str) -> bool {
-        self.api_server || self.etcd || (program == "kubelet" && self.units.contains("kubelet.service"))
+        match program {
+            _ if CONTROLLERS.contains(&program) => self.programs && !self.api_server,
+            "kubelet" if self.units.contains("kubelet.service") => true,
+            _ => self.api_server || self.etcd,
+        }
     }
 
     /// Whether anything is asked that begins with the question whether the API server is ready.

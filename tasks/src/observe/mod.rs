@@ -60,7 +60,7 @@ pub use state::{ImageState, ImageStore, Kind, Metadata, ModuleState, Observation
 pub use swap::SwapState;
 pub use time::{TimeSource, TimeTracking};
 pub use token::BootstrapTokenState;
-pub use versions::{API_SERVER, CONTAINERD, ETCD, Installed, KUBELET, ProgramVersions, STATIC_PODS, version_of};
+pub use versions::{API_SERVER, CONTAINERD, CONTROLLERS, ETCD, Installed, KUBELET, ProgramVersions, STATIC_PODS, version_of};
 
 /// Where the hosts keep what belongs to kokctl and to nobody else: the hashes of large files and the record of what kubeadm wrote.
 pub const STATE_DIRECTORY: &str = "/var/lib/kokctl";

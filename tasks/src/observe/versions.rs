@@ -46,8 +46,11 @@ pub const CONTAINERD: &str = "containerd";
 /// etcd.
 pub const ETCD: &str = "etcd";
 
+/// What works by the API server beside it, as containers are called.
+pub const CONTROLLERS: [&str; 2] = ["kube-controller-manager", "kube-scheduler"];
+
 /// Static pods of a control plane.
-pub const STATIC_PODS: [&str; 4] = [API_SERVER, "kube-controller-manager", "kube-scheduler", ETCD];
+pub const STATIC_PODS: [&str; 4] = [API_SERVER, CONTROLLERS[0], CONTROLLERS[1], ETCD];
 
 /// Units that run a program of the same name.
 const UNITS: [&str; 3] = [KUBELET, CONTAINERD, ETCD];

@@ -39,6 +39,8 @@ const FILES: [&str; 2] = ["/var/lib/kubelet/config.yaml", "/var/lib/kubelet/kube
 /// A node whose kubelet's certificate has ended is Ready in words until the controller manager has missed it for a minute, and kubeadm lets none join in
 /// the place of one that is: so it is asked again meanwhile.
 ///
+/// What the kubelet shows was put there before, and stays.
+///
 /// A kubelet asks for its certificate in the background, and for the cluster's objects as nobody in the meantime. Those requests are refused
 /// and not made again for seconds; a pod that comes before the services have been read is not tried again for 10 to 15 s
 /// (`backOffPeriod` of the kubelet's pod workers). So it begins anew once it is somebody.
@@ -51,7 +53,7 @@ else
   while :; do
     rm -f /etc/kubernetes/bootstrap-kubelet.conf /etc/kubernetes/kubelet.conf /etc/kubernetes/pki/ca.crt
     rm -f /var/lib/kubelet/config.yaml /var/lib/kubelet/kubeadm-flags.env /var/lib/kubelet/instance-config.yaml
-    rm -rf /var/lib/kubelet/pki
+    [ ! -d /var/lib/kubelet/pki ] || find /var/lib/kubelet/pki -mindepth 1 ! -name kubelet.crt ! -name kubelet.key -delete
     if said=$(kubeadm join --config=/run/kokctl/join.yaml 2>&1); then break; fi
     left=$((left - 1))
     case \"$said\" in

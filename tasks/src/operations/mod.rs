@@ -6,6 +6,7 @@ mod apply_addon;
 mod bootstrap_token;
 mod claim;
 mod cluster_admins;
+mod controllers_run;
 mod cordon;
 mod drain;
 mod end_api_server;
@@ -51,6 +52,7 @@ pub use apply_addon::ApplyAddon;
 pub use bootstrap_token::{BootstrapToken, TOKEN_RESERVE, TOKEN_VALIDITY};
 pub use claim::Claim;
 pub use cluster_admins::ClusterAdmins;
+pub use controllers_run::ControllersRun;
 pub use cordon::CordonNode;
 pub use drain::DrainNode;
 pub use end_api_server::EndApiServer;
@@ -180,6 +182,8 @@ operations! {
     BootstrapToken,
     /// Controller manager and scheduler know their present kubeconfigs.
     ReadKubeconfigs,
+    /// Controller manager and scheduler run.
+    ControllersRun,
     /// Labels and taints of a node.
     MarkNode,
     /// The kubelet has a certificate of its own.

@@ -23,6 +23,9 @@ pub fn looks(inputs: &Inputs<'_>) -> Result<BTreeMap<String, Looks>, Vec<Refusal
         elsewhere.iter().filter(|(roles, _)| *roles == host.roles).for_each(|(_, looks)| entry.add_others(looks));
         entry.extend(crate::list::certificates::looks(inputs.cluster, host));
         entry.extend(preconditions::looks(inputs.cluster, host));
+        if host.roles.is_node() {
+            entry.extend(crate::list::kubelet_serving::looks());
+        }
         entry.extend(crate::list::names::looks());
         entry.extend(crate::list::virtual_address::looks(host));
     }

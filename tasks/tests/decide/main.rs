@@ -27,6 +27,7 @@ mod host_resources;
 mod in_use;
 mod issued;
 mod job;
+mod kubelet_serving;
 mod leave_members;
 mod load_balancer;
 mod manifests;

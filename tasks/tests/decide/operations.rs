@@ -9,8 +9,8 @@ use kok_tasks::observe::{
     Observations, PathState, UnitState,
 };
 use kok_tasks::operations::{
-    ApiServerReady, BootstrapToken, EtcdMemberReady, KubeletStart, KubeletStays, LoadBalancersReady, NodesReady, Operation, RemoveTokens,
-    WorkloadReady,
+    ApiServerReady, BootstrapToken, ControllersRun, EtcdMemberReady, KubeletStart, KubeletStays, LoadBalancersReady, NodesReady, Operation,
+    RemoveTokens, WorkloadReady,
 };
 use kok_tasks::plan::{Action, Step, StepId};
 use serde_json::{Value, json};
@@ -64,6 +64,21 @@ fn a_kubelet_runs_with_what_is_written() {
     assert_eq!(said(&operation, &seen("activating", 6_000_000)), "same", "systemd starts it");
     assert_eq!(said(&operation, &seen("failed", 6_000_000)), "kubelet.service is failed");
     assert_eq!(said(&operation, &seen("active", 4_000_000)), "/usr/local/bin/kubelet changed after kubelet.service was started");
+}
+
+/// Neither one that ends at once is taken for one that runs, nor one that the kubelet has not started yet for one that needs nothing.
+#[test]
+fn controllers_run_when_both_have_got_over_their_start() {
+    let of = |programs: &[(&str, i128)]| {
+        let programs = programs.iter().map(|(name, seconds)| ((*name).to_owned(), seconds * 1_000_000_000)).collect();
+        let seen = Observations { programs: Some(programs), clock_nanoseconds: 10_000_000_000, ..Observations::default() };
+        said(&Operation::ControllersRun(ControllersRun), &seen)
+    };
+    let (manager, scheduler) = ("kube-controller-manager", "kube-scheduler");
+    assert_eq!(of(&[(manager, 7), (scheduler, 2)]), "same");
+    assert_eq!(of(&[(manager, 7), (scheduler, 8)]), "kube-scheduler was started just now");
+    assert_eq!(of(&[(scheduler, 2)]), "kube-controller-manager does not run");
+    assert_eq!(of(&[(manager, 2), ("kube-apiserver", 2)]), "kube-scheduler does not run");
 }
 
 #[test]

@@ -62,8 +62,21 @@ const LEAVES: [&str; 7] = [
 fn everything(host: &str) -> BTreeSet<String> {
     let leaves = LEAVES.iter().flat_map(|leaf| [format!("certificates/pki/{leaf}.key"), format!("certificates/pki/{leaf}.crt")]);
     let users = ["admin", "controller-manager", "scheduler"].map(|user| format!("certificates/{user}.conf"));
-    let after = ["control-plane/api-server", "control-plane/kubeconfigs-read"].map(str::to_owned);
-    leaves.chain(users).chain(after).map(|step| format!("{host}/{step}")).collect()
+    let after = ["api-server", "kubeconfigs-read", "controllers"].map(|step| format!("control-plane/{step}"));
+    let plane = leaves.chain(users).chain(after).map(|step| format!("{host}/{step}"));
+    plane.chain(of_kubelet(host)).collect()
+}
+
+/// What a host's kubelet shows, with its key.
+fn of_kubelet(host: &str) -> [String; 2] {
+    ["key", "certificate"].map(|file| format!("{host}/kubelet-certificate/{file}"))
+}
+
+/// All that all hosts get anew.
+fn of_all_hosts(world: &World) -> BTreeSet<String> {
+    let (planes, workers): (Vec<_>, Vec<_>) = world.cluster.nodes().partition(|host| host.roles.control_plane);
+    let of_workers = workers.iter().flat_map(|host| of_kubelet(&host.name));
+    planes.iter().flat_map(|host| everything(&host.name)).chain(of_workers).collect()
 }
 
 #[test]
@@ -72,11 +85,11 @@ fn what_has_a_third_of_its_time_left_stays_and_the_rest_is_made_anew() {
     assert_eq!(changes(&renewed(&world, &of_all(), SOON - DAY)), [""; 0]);
     assert!(applied(&world, SOON - DAY).is_empty());
     let plan = renewed(&world, &of_all(), SOON);
-    assert_eq!(changes(&plan).into_iter().collect::<BTreeSet<_>>(), everything("cp1"));
+    assert_eq!(changes(&plan).into_iter().collect::<BTreeSet<_>>(), of_all_hosts(&world));
     let change = plan.change(&step_id("cp1", "certificates", "pki/etcd/peer.crt")).unwrap();
     assert!(change.because.starts_with("it ends at "), "{change:?}");
     // `apply` does the same, and starts neither etcd nor the API server nor a kubelet anew.
-    assert_eq!(changes(&applied(&world, SOON)).into_iter().collect::<BTreeSet<_>>(), everything("cp1"));
+    assert_eq!(changes(&applied(&world, SOON)).into_iter().collect::<BTreeSet<_>>(), of_all_hosts(&world));
 }
 
 #[test]
@@ -85,7 +98,7 @@ fn the_file_says_how_long_before_their_end() {
     world.cluster.settings.certificates.renew_before = Some(Duration::from_secs(30 * 86_400));
     assert_eq!(changes(&renewed(&world, &of_all(), SOON)), [""; 0]);
     assert_eq!(changes(&renewed(&world, &of_all(), 334 * DAY)), [""; 0]);
-    assert_eq!(changes(&renewed(&world, &of_all(), 336 * DAY)).into_iter().collect::<BTreeSet<_>>(), everything("cp1"));
+    assert_eq!(changes(&renewed(&world, &of_all(), 336 * DAY)).into_iter().collect::<BTreeSet<_>>(), of_all_hosts(&world));
 }
 
 /// As where the authority ends with it: it would be made again and again.
@@ -95,7 +108,7 @@ fn what_could_not_last_longer_stays() {
     let ten_years = Duration::from_secs(3650 * 86_400);
     world.cluster.settings.certificates.validity = ten_years;
     world.cluster.settings.certificates.renew_before = Some(ten_years - Duration::from_secs(1));
-    assert_eq!(changes(&renewed(&world, &of_all(), SOON)).len(), everything("cp1").len(), "another one would last longer");
+    assert_eq!(changes(&renewed(&world, &of_all(), SOON)).len(), of_all_hosts(&world).len(), "another one would last longer");
     world.cluster.settings.certificates.validity = Duration::from_secs(86_400);
     world.cluster.settings.certificates.renew_before = Some(Duration::from_secs(400 * 86_400));
     assert_eq!(changes(&renewed(&world, &of_all(), 0)), [""; 0], "another one would end earlier");
@@ -114,7 +127,9 @@ fn parts_hosts_and_all_are_chosen_by_word() {
     // A run that was interrupted goes on when it is asked for again.
     assert_eq!(some(true, &front, &hosts, 30 * 60), [""; 0]);
     let all: BTreeSet<String> = some(true, &ALL_PARTS, &[], DAY).into_iter().collect();
-    assert_eq!(all, ["cp1", "cp2", "cp3"].into_iter().flat_map(everything).collect());
+    assert_eq!(all, of_all_hosts(&world));
+    let kubelets = BTreeSet::from([Part::Kubelets]);
+    assert_eq!(some(true, &kubelets, &["worker1".to_owned()], DAY), of_kubelet("worker1"));
 }
 
 #[test]
@@ -122,7 +137,8 @@ fn controller_managers_are_started_anew_one_after_the_other() {
     let world = World::bare_of(highly_available()).converge();
     for plan in [renewed(&world, &of_all(), SOON), applied(&world, SOON)] {
         let read = |host| step_id(host, "control-plane", "kubeconfigs-read");
-        let waits = |later, earlier| plan.changed_needs(&read(later)).iter().any(|id| *id == read(earlier));
+        let run = |host| step_id(host, "control-plane", "controllers");
+        let waits = |later, earlier| plan.changed_needs(&read(later)).iter().any(|id| *id == run(earlier));
         assert!(waits("cp2", "cp1") && waits("cp3", "cp2") && !waits("cp1", "cp3"));
         // Files harm nobody: all of them are written at once.
         let file = step_id("cp3", "certificates", "scheduler.conf");
@@ -137,7 +153,7 @@ fn a_run_that_was_cut_off_goes_on() {
     let text = world.hosts["cp1"].paths["/etc/kubernetes/scheduler.conf"].content.clone();
     world.host("cp1").now += 5;
     world.host("cp1").write("/etc/kubernetes/scheduler.conf", 0o600, &text);
-    assert_eq!(changes(&renewed(&world, &of_all(), DAY)), ["cp1/control-plane/kubeconfigs-read"]);
+    assert_eq!(changes(&renewed(&world, &of_all(), DAY)), ["cp1/control-plane/kubeconfigs-read", "cp1/control-plane/controllers"]);
     // A key that has lost its certificate gets another one, with another key.
     let mut world = World::converged();
     world.host("cp1").paths.remove("/etc/kubernetes/pki/etcd/peer.crt");
@@ -157,8 +173,8 @@ fn members_that_are_units_are_started_anew_through_the_gate() {
         assert_eq!(change.kind, ChangeKind::DoAgain, "{change:?}");
         assert!(plan.changed_needs(&service.id).iter().any(|id| *id == step_id(before, "etcd", "member")));
     }
-    let of_worker = plan.changes().filter(|(step, _)| step.host == "worker1").count();
-    assert_eq!(of_worker, 0);
+    let of_worker: Vec<String> = plan.changes().filter(|(step, _)| step.host == "worker1").map(|(step, _)| step.id.to_string()).collect();
+    assert_eq!(of_worker, of_kubelet("worker1"));
 }
 
 /// Nobody here has the key: what is due is named, and the rest is made anew.
@@ -178,7 +194,7 @@ fn what_somebody_else_signs_is_named() {
     let named: Vec<String> = due(SOON).into_iter().map(|due| format!("{}/{}", due.host, due.path)).collect();
     assert_eq!(named, ["cp1/pki/front-proxy-client.crt"]);
     let made = changes(&renewed(&world, &of_all(), SOON));
-    assert!(!made.iter().any(|step| step.contains("front-proxy")) && made.len() == everything("cp1").len() - 2, "{made:?}");
+    assert!(!made.iter().any(|step| step.contains("front-proxy")) && made.len() == of_all_hosts(&world).len() - 2, "{made:?}");
 }
 
 /// Nobody takes it any more, so the kubelet can't ask for another one by it.

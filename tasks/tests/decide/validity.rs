@@ -92,5 +92,9 @@ fn a_program_that_is_older_than_its_kubeconfig_is_restarted() {
     let (inputs, seen) = (inputs(&world.cluster, &world.bundle), world.seen());
     let Making::Made(plan) = make_part(&inputs, &seen, &Selection::whole()).unwrap() else { panic!("no plan") };
     let changes: Vec<String> = plan.changes().map(|(step, change)| format!("{}: {}", step.id, change.because)).collect();
-    assert_eq!(changes, ["cp1/control-plane/kubeconfigs-read: /etc/kubernetes/scheduler.conf changed after kube-scheduler was started"]);
+    let expected = [
+        "cp1/control-plane/kubeconfigs-read: /etc/kubernetes/scheduler.conf changed after kube-scheduler was started",
+        "cp1/control-plane/controllers: cp1/control-plane/kubeconfigs-read changes",
+    ];
+    assert_eq!(changes, expected);
 }

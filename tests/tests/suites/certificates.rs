@@ -5,7 +5,7 @@ use serde_json::Value;
 
 use crate::certificates_story::aged::{self, Left};
 use crate::cluster_support::clock::Clock;
-use crate::cluster_support::cluster::kubectl;
+use crate::cluster_support::cluster::{kubectl, node_hosts};
 use crate::cluster_support::kokctl::{Kokctl, Said};
 use crate::cluster_support::{ok, up};
 use crate::highly_available_story::any;
@@ -24,6 +24,7 @@ fn certificates_are_renewed() {
     kokctl.converge("apply");
     clock.lap("a cluster");
     all_is_well(&kokctl);
+    kubelets_are_known(&lab, &cp1);
     a_file_that_nobody_has_read_is_found(&kokctl, &cp1);
     clock.lap("status");
     they_are_renewed_by_their_own_verb(&lab, &kokctl, &cp1);
@@ -81,6 +82,25 @@ fn all_is_well(kokctl: &Kokctl<'_>) {
     assert_eq!(of("worker1"), ["kubelet.conf", "kubelet", "ca"]);
     let shown: Vec<&str> = found.iter().filter(|it| it["running"]["because"] == "shown").map(|it| it["name"].as_str().unwrap()).collect();
     assert_eq!(shown, ["apiserver", "etcd/server", "etcd/peer", "kubelet", "kubelet"], "handshakes through SSH");
+    let kubelets: Vec<_> = found.iter().filter(|it| it["name"] == "kubelet").map(|it| it["signedBy"].as_str().unwrap()).collect();
+    assert_eq!(kubelets, ["kubernetes"; 2]);
+}
+
+/// Whoever trusts the cluster's authority knows each kubelet by the address and by the name of its node, as metrics-server does.
+fn kubelets_are_known(lab: &Lab, cp1: &Host) {
+    for host in node_hosts(lab) {
+        let (name, address) = (host.name(), host.address());
+        let by_address = format!(
+            "KUBECONFIG=/dev/null kubectl --server=https://{address}:10250 --certificate-authority=/etc/kubernetes/pki/ca.crt \
+             --client-certificate=/etc/kubernetes/pki/apiserver-kubelet-client.crt --client-key=/etc/kubernetes/pki/apiserver-kubelet-client.key \
+             get --raw /healthz"
+        );
+        assert_eq!(ok(cp1, &by_address), "ok", "{name}");
+        let by_name = format!(
+            "openssl s_client -connect {address}:10250 -CAfile /etc/kubernetes/pki/ca.crt -verify_hostname {name} -verify_return_error"
+        );
+        assert!(ok(cp1, &format!("{by_name} </dev/null 2>&1")).contains("Verify return code: 0 (ok)"), "{name}");
+    }
 }
 
 fn a_file_that_nobody_has_read_is_found(kokctl: &Kokctl<'_>, cp1: &Host) {
@@ -91,24 +111,24 @@ fn a_file_that_nobody_has_read_is_found(kokctl: &Kokctl<'_>, cp1: &Host) {
     let said = certs(kokctl, "status", &[]);
     assert!(said.code == 3 && said.stderr.contains("scheduler.conf of cp1: kube-scheduler was started on"), "{said:?}");
     let said = certs(kokctl, "renew", &[]);
-    assert!(said.code == 0 && said.stdout.contains("1 change"), "{said:?}");
+    assert!(said.code == 0 && said.stdout.contains("2 changes"), "{said:?}");
     all_is_well(kokctl);
 }
 
-/// Serial numbers of all leaves, and of those inside kubeconfigs.
+/// Serial numbers of all leaves, of those inside kubeconfigs, and of what the kubelet shows.
 fn serials(host: &Host) -> Vec<String> {
     ok(host, aged::SERIALS).lines().map(str::to_owned).collect()
 }
 
 fn is_late(kokctl: &Kokctl<'_>) {
     let said = certs(kokctl, "status", &[]);
-    assert!(said.code == 3 && said.stderr.contains("10 certificates are about to end"), "{said:?}");
+    assert!(said.code == 3 && said.stderr.contains("11 certificates are about to end"), "{said:?}");
 }
 
 /// All are others than before, and every program has them.
 fn are_new(lab: &Lab, kokctl: &Kokctl<'_>, host: &Host, before: &[String]) {
     let after = serials(host);
-    assert_eq!(after.len(), 10, "{after:?}");
+    assert_eq!(after.len(), 11, "{after:?}");
     assert!(after.iter().all(|serial| !before.contains(serial)), "{before:?} {after:?}");
     all_is_well(kokctl);
     assert!(kubectl(lab, "wait --for=condition=Ready --timeout=60s nodes --all").contains("worker1"));
@@ -160,7 +180,7 @@ fn an_ended_cluster_is_mended(lab: &Lab, kokctl: &Kokctl<'_>, cp1: &Host) {
         host.power_on().unwrap();
     }
     let said = certs(kokctl, "status", &[]);
-    assert!(said.code == 3 && said.stderr.contains("12 certificates have ended"), "{said:?}");
+    assert!(said.code == 3 && said.stderr.contains("13 certificates have ended"), "{said:?}");
     kokctl.converge("apply");
     are_new(lab, kokctl, cp1, &before);
 }

@@ -62,7 +62,7 @@ pub(crate) const OWN: &[(&str, &str)] = &[
     ("featureGates", "write kubelet_feature_gates or kube_feature_gates"),
     ("kubeReserved", "write kube_cpu_reserved, kube_memory_reserved …"),
     ("rotateCertificates", "leave it out: certificates are valid for a year only"),
-    ("serverTLSBootstrap", "leave it out: nobody in the cluster approves such certificates, and without one there are no logs of pods"),
+    ("serverTLSBootstrap", "leave it out: the cluster's authority signs the certificate in any case, and kokctl makes it anew in time"),
     ("staticPodPath", "leave it out"),
     ("systemReserved", "write system_cpu_reserved, system_memory_reserved …"),
     ("tracing", "write kubelet_tracing and kubelet_tracing_endpoint"),

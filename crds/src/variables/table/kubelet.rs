@@ -4,12 +4,9 @@ use crate::variables::read::{component, kubelet, policies, values};
 use crate::variables::row::{Variable, flag, number, text, value, word};
 
 const OPEN: &str = "the kubelet would be less secure than asked for";
-const CERTIFICATE: &str = "the kubelet's own certificate would be one that nobody has signed";
+const SIGNED: &str = "the cluster's authority signs it in any case, kokctl makes it anew in time, and nobody has to approve it; where somebody else keeps \
+the key of that authority, the kubelet signs its own";
 const GROUPS: &str = "systemd has both in system.slice, and the kubelet finds that out";
-
-// What to do as long as it is not done.
-const UNSIGNED: &str = "leave it out; what asks kubelets may not check their certificates then (metrics-server: \
-`--kubelet-insecure-tls`)";
 
 pub(super) static ROWS: &[Variable] = &[
     value(
@@ -90,9 +87,8 @@ pub(super) static ROWS: &[Variable] = &[
         "leave it out",
     ),
     flag("kubelet_rotate_server_certificates", "false", "Whether the cluster signs the kubelet's own certificate.")
-        .needed(CERTIFICATE)
-        .instead(UNSIGNED),
-    flag("kubelet_csr_approver_enabled", "false", "What approves those certificates.").needed(CERTIFICATE).instead(UNSIGNED),
+        .moot(SIGNED),
+    flag("kubelet_csr_approver_enabled", "false", "What approves those certificates.").moot(SIGNED),
     value("kubelet_csr_approver_*", "none", "none", "A setting of that.").moot("it is read with kubelet_csr_approver_enabled only"),
     flag("kubelet_authentication_token_webhook", "true", "Whether the kubelet asks the API server who somebody is.").only(
         &["true"],

@@ -31,7 +31,7 @@ pub(super) fn defect(view: &HostView<'_>, seen: &Observations, leaf: Leaf) -> Re
 }
 
 /// The first thing that keeps a certificate from its work.
-fn first_defect(view: &HostView<'_>, seen: &Observations, certificate: &str, profile: &Profile) -> Option<String> {
+pub(in crate::list) fn first_defect(view: &HostView<'_>, seen: &Observations, certificate: &str, profile: &Profile) -> Option<String> {
     let authority = seen.contents.get(&absolute(Material::AuthorityCertificate(profile.authority)));
     let authority = authority.map(|bytes| String::from_utf8_lossy(bytes)).unwrap_or_default();
     let now = OffsetDateTime::from_unix_timestamp(view.inputs.now_seconds).unwrap_or(OffsetDateTime::UNIX_EPOCH);

@@ -184,6 +184,7 @@ impl World {
             | Operation::SubnetReady(_)
             | Operation::NodesReady(_)
             | Operation::KubeletStays(_)
+            | Operation::ControllersRun(_)
             | Operation::TimeSynchronised(_) => {
                 self.settle();
             }

@@ -1,12 +1,13 @@
 //! What stands for the secrets of a run.
 
 use std::collections::BTreeMap;
-use std::sync::LazyLock;
+use std::sync::{LazyLock, Mutex};
 
 use kok_crds::model::{API_SERVER_PORT, Cluster, Host};
-use kok_pki::{Authorities, KeyAlgorithm, KeyPair, PkiError, Randomness};
+use kok_pki::{Authorities, Authority, KeyAlgorithm, KeyPair, PkiError, Randomness};
 use kok_tasks::digest::sha256;
 use kok_tasks::identity;
+use kok_tasks::in_use::KUBELET_SERVING_KEY;
 use kok_tasks::secret_name::SecretName;
 use time::OffsetDateTime;
 
@@ -72,6 +73,26 @@ pub(crate) fn of(cluster: &Cluster) -> &'static Files {
         (false, true) => &OF_THREE,
         (false, false) => &OF_ONE,
     }
+}
+
+/// What kubelets show, with its key; made once for each authority and host.
+static OF_KUBELETS: Mutex<BTreeMap<String, [String; 2]>> = Mutex::new(BTreeMap::new());
+
+/// What a run would make for the kubelet of a host.
+pub(crate) fn kubelet_file(files: &Files, cluster: &Cluster, host: &Host, path: &str) -> String {
+    let address_ipv6 = host.address_ipv6.or_else(|| cluster.network.is_dual_stack().then(|| super::ipv6_of(host)));
+    let host = Host { address_ipv6, ..host.clone() };
+    let of_authority = |file: &str| files.values().find_map(|files| files.get(file)).unwrap();
+    let key = format!("{} {} {:?} {}", host.name, host.address, host.address_ipv6, of_authority("pki/ca.crt"));
+    let mut made = OF_KUBELETS.lock().unwrap();
+    let pair = made.entry(key).or_insert_with(|| {
+        let key = kok_pki::Secret::new(of_authority("pki/ca.key").clone());
+        let authority = Authority::from_pem(of_authority("pki/ca.crt").clone(), Some(key)).unwrap();
+        let now = OffsetDateTime::from_unix_timestamp(NOW).unwrap();
+        let issued = kok_pki::issue(&identity::kubelet_server(&host), &authority, &identity::policy(cluster), now, &mut System).unwrap();
+        [issued.certificate_pem, issued.key.pem().expose().to_owned()]
+    });
+    pair[usize::from(path == KUBELET_SERVING_KEY)].clone()
 }
 
 /// What a run would make of a name.

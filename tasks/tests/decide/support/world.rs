@@ -274,6 +274,9 @@ impl World {
     pub(crate) fn secret(&self, name: &SecretName) -> String {
         let issued = match name {
             SecretName::ControlPlaneFile { host, path } => issued::file(&self.cluster, host, path),
+            SecretName::KubeletFile { host, path } => {
+                Some(secrets::kubelet_file(self.files, &self.cluster, self.cluster.host(host).unwrap(), path))
+            }
             _ => None,
         };
         issued.unwrap_or_else(|| secret(self.files, name))

@@ -46,6 +46,9 @@ for user in admin controller-manager scheduler; do
   age /run/own.crt /run/own.key pki/ca >/run/aged.crt
   sed -i "s|\(client-certificate-data: \).*|\1$(base64 -w0 </run/aged.crt)|" "$user.conf"
 done
+shown=/var/lib/kubelet/pki/kubelet
+age $shown.crt $shown.key pki/ca >/run/aged.crt
+cat /run/aged.crt >$shown.crt
 rm -f /run/aged.crt /run/own.crt /run/own.key
 "#;
 
@@ -56,9 +59,10 @@ for leaf in apiserver apiserver-kubelet-client apiserver-etcd-client front-proxy
 done
 for user in admin controller-manager scheduler; do
   sed -n 's/^ *client-certificate-data: *//p' "$user.conf" | tr -d '"' | base64 -d | openssl x509 -noout -serial
-done"#;
+done
+openssl x509 -in /var/lib/kubelet/pki/kubelet.crt -noout -serial"#;
 
-/// Ages all leaves of a control plane, and the certificates inside its kubeconfigs.
+/// Ages all leaves of a control plane, the certificates inside its kubeconfigs, and what its kubelet shows.
 pub fn age(host: &Host, left: Left) {
     ok(host, &format!("until='{}'\n{AGE}{ALL}", left.date()));
 }
