@@ -258,6 +258,12 @@ pub(super) fn kubelet_reads(view: &HostView<'_>, draft: &mut Draft<'_>, step: &S
     }
 }
 
+/// The step that makes the whole set of a host, where it gets one.
+pub(super) fn set(view: &HostView<'_>, host: &Host) -> Option<StepId> {
+    let gets_one = host.roles.control_plane && is_fresh(view.cluster(), host, view.seen.observations(&host.name));
+    gets_one.then(|| TREE.on(&host.name))
+}
+
 /// Whether this host has certificates already.
 pub(super) fn are_there(view: &HostView<'_>) -> bool {
     has_some(view, view.host)

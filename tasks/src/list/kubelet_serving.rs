@@ -3,7 +3,7 @@
 //! It stands where a kubelet looks first, and where it would put one that it signs itself: one that finds a pair there takes it, and reads it anew when it
 //! changes (`ReloadKubeletServerCertificateFile`, on since 1.31). So no kubelet is configured otherwise or started anew for it.
 
-use kok_pki::AuthorityKind;
+use kok_pki::{AuthorityKind, Material};
 use time::OffsetDateTime;
 
 use super::Task;
@@ -13,6 +13,7 @@ use crate::in_use::{KUBELET_SERVING, KUBELET_SERVING_KEY, shows_users_own};
 use crate::issued::is_kept_elsewhere;
 use crate::observe::{Look, PathState};
 use crate::plan::{Draft, HostView, Reason, Refusal, StepId, StepName};
+use crate::preconditions;
 use crate::renewal::{Part, Renewal};
 use crate::resources::{Directory, File, FileContent, Replace, Resource};
 use crate::secret_name::SecretName;
@@ -37,9 +38,13 @@ fn is_ours(view: &HostView<'_>) -> bool {
 
 /// What the judgement on a host's certificate needs.
 pub(crate) fn looks() -> Vec<Look> {
-    let authority = certificates::absolute(kok_pki::Material::AuthorityCertificate(AuthorityKind::Kubernetes));
     let paths = FOLDERS.map(|(_, path, _)| path).into_iter().chain(MODES.map(|(path, _)| path)).map(|path| Look::Path(path.to_owned()));
-    paths.chain([Look::Content(KUBELET_SERVING.to_owned()), Look::Content(authority)]).collect()
+    paths.chain([Look::Content(KUBELET_SERVING.to_owned()), Look::Content(authority())]).collect()
+}
+
+/// The file of the authority that signs it.
+fn authority() -> String {
+    certificates::absolute(Material::AuthorityCertificate(AuthorityKind::Kubernetes))
 }
 
 fn plan(view: &HostView<'_>, draft: &mut Draft<'_>) -> Result<(), Refusal> {
@@ -47,6 +52,12 @@ fn plan(view: &HostView<'_>, draft: &mut Draft<'_>) -> Result<(), Refusal> {
         let folders = folders(view, draft);
         let [key, _] = files(view, draft, defect(view));
         folders.iter().for_each(|folder| draft.needs(&key, folder, Reason::Inside));
+        // A new authority counts where a control plane keeps it: what another one has signed, that a run made which was cut off, is worth nothing.
+        if preconditions::keeper(view.cluster(), view.seen).is_none() {
+            let keeper = if view.host.roles.control_plane { view.host } else { view.speaker()? };
+            let set = certificates::set(view, keeper);
+            set.iter().for_each(|set| draft.needs(&key, set, Reason::Because("it is signed by an authority that has to be kept first")));
+        }
     }
     Ok(())
 }
@@ -70,11 +81,14 @@ fn is_there(view: &HostView<'_>, path: &str) -> bool {
 
 /// Why key and certificate are made anew, if they are.
 fn defect(view: &HostView<'_>) -> Option<String> {
-    let seen = view.observations();
     if !is_there(view, KUBELET_SERVING_KEY) {
         return Some(format!("{KUBELET_SERVING_KEY} is missing"));
     }
-    let Some(certificate) = seen.contents.get(KUBELET_SERVING) else { return Some(format!("{KUBELET_SERVING} is missing")) };
+    let Some(certificate) = view.observations().contents.get(KUBELET_SERVING) else { return Some(format!("{KUBELET_SERVING} is missing")) };
+    // A worker gets the authority when it joins, which is later.
+    let has_authority = view.observations().contents.contains_key(&authority());
+    let keeper = preconditions::keeper(view.cluster(), view.seen).filter(|_| !has_authority);
+    let seen = keeper.map_or(view.observations(), |keeper| view.seen.observations(&keeper.name));
     first_defect(view, seen, &String::from_utf8_lossy(certificate), &identity::kubelet_server(view.host))
 }
 
