@@ -157,6 +157,19 @@ mod tests {
         assert!(printed(NAMESPACE, None, None).unwrap().contains(image));
     }
 
+    /// Helm itself renders all of it in the story `chart::`, which is not told for every change.
+    #[test]
+    fn the_charts_roles_are_the_same() {
+        let lines = |text: &str| text.lines().filter(|line| !line.trim_start().starts_with(['#'])).map(str::to_owned).collect::<Vec<_>>();
+        let chart = source("chart/kokctl-operator/templates/rbac.yaml");
+        let chart: String = chart.lines().filter(|line| !line.starts_with("{{-")).map(|line| format!("{line}\n")).collect();
+        let namespaces = ["{{ .Release.Namespace }}", "{{ $.Release.Namespace }}", "{{ $namespace }}"];
+        let chart = namespaces.iter().fold(chart, |chart, place| chart.replace(place, NAMESPACE));
+        assert_eq!(lines(&chart), lines(OPERATOR[1]));
+        let version = concat!("version: ", env!("CARGO_PKG_VERSION"), "\nappVersion: ", env!("CARGO_PKG_VERSION"), "\n");
+        assert!(source("chart/kokctl-operator/Chart.yaml").contains(version));
+    }
+
     #[test]
     fn another_namespace_and_image_are_the_only_differences() {
         let usual = printed(NAMESPACE, None, Some(Part::Operator)).unwrap();

@@ -24,6 +24,7 @@ mod calico;
 mod calico_story;
 mod certificates;
 mod certificates_story;
+mod chart;
 mod cluster;
 mod cluster_story;
 mod cluster_support;
