@@ -155,6 +155,21 @@ fn a_renewal_is_of_all_hosts_or_of_those_that_its_operation_names() {
 }
 
 #[test]
+fn members_of_etcd_are_defragmented_by_name_and_an_alarm_is_of_all() {
+    let of = |action: &str, arguments: &str| operation("o", action, &format!("extraArgs: {arguments}"));
+    assert_eq!(asked(CLUSTER, &[operation("o", "etcd-defrag", "")], Verb::Defragment, false).unwrap().hosts, [""; 0]);
+    assert_eq!(asked(CLUSTER, &[of("etcd_defrag.yml", "--limit=w2")], Verb::Defragment, false).unwrap().hosts, ["w2"]);
+    let problem = only(asked(CLUSTER, &[of("etcd-defrag", "--tags=etcd")], Verb::Defragment, false));
+    assert_eq!(problem.message, "the operation `o` cannot be done by `kokctl etcd defrag`");
+    assert!(asked(CLUSTER, &[operation("o", "etcd-alarm-disarm", "")], Verb::Disarm, false).unwrap().agreed_at.is_some());
+    let problem = only(asked(CLUSTER, &[of("etcd-alarm-disarm", "--limit=w2")], Verb::Disarm, false));
+    assert_eq!(
+        (problem.message.as_str(), problem.hint.as_deref()),
+        ("the operation `o` names hosts", Some("leave them out: all members take part"))
+    );
+}
+
+#[test]
 fn of_several_operations_it_is_said_which_counts() {
     let reset = operation("r", "reset.yml", "");
     let apply = operation("a", "cluster.yml", "extraArgs: -e kube_proxy_mode=iptables -l w1");

@@ -108,7 +108,7 @@ fn leaf_params(profile: &Profile) -> Result<CertificateParams, PkiError> {
     Ok(params)
 }
 
-fn distinguished_name(common_name: &str, organizations: &[String]) -> Result<DistinguishedName, PkiError> {
+pub(crate) fn distinguished_name(common_name: &str, organizations: &[String]) -> Result<DistinguishedName, PkiError> {
     check_name("the common name", common_name)?;
     // X.520 allows 64 characters. `system:node:` and a long host name are more; Kubernetes' own signers issue them, and Go reads them.
     let mut name = DistinguishedName::new();

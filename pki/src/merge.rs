@@ -22,21 +22,23 @@ const ROOM: usize = 16 * 1024;
 pub struct NewCluster<'a> {
     /// Name of the cluster and of its entry and context.
     pub name: &'a str,
+    /// Name of the user's entry; by default that of an administrator.
+    pub user: Option<&'a str>,
     /// URL of the API server.
     pub server: &'a str,
     /// The name by which the server's certificate is checked, if not by that of the URL.
     pub tls_server_name: Option<&'a str>,
     /// All URLs of its API servers: an entry with one of them is of this cluster, whichever authority it trusts.
     pub servers: &'a [String],
-    /// Its administrator's kubeconfig.
+    /// The kubeconfig of its administrator, or of the user.
     pub admin: &'a KubeconfigFacts,
 }
 
 impl NewCluster<'_> {
-    /// Name of the administrator's entry.
+    /// Name of the user's entry.
     #[must_use]
     pub fn user(&self) -> String {
-        format!("{}-admin", self.name)
+        self.user.map_or_else(|| format!("{}-admin", self.name), str::to_owned)
     }
 }
 

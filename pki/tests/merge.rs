@@ -19,7 +19,7 @@ fn admin(seed: u64) -> (KubeconfigFacts, String) {
 
 fn merged(own: &str, admin: &KubeconfigFacts) -> Result<(String, MergeSummary), MergeError> {
     let servers = [SERVER.to_owned(), "https://10.0.0.12:6443".to_owned()];
-    let new = NewCluster { name: "demo", server: SERVER, tls_server_name: None, servers: &servers, admin };
+    let new = NewCluster { name: "demo", user: None, server: SERVER, tls_server_name: None, servers: &servers, admin };
     merge_kubeconfig(&Secret::new(own.to_owned()), &new).map(|(text, summary)| (text.expose().to_owned(), summary))
 }
 

@@ -2,6 +2,7 @@
 
 mod merge;
 mod own;
+mod user;
 
 use std::path::PathBuf;
 
@@ -9,12 +10,13 @@ use clap::Args;
 
 use super::files::{ClusterFiles, ExtraVars};
 use super::process;
-use crate::engine::{self, Administrator, Server};
+use crate::clock::moment;
+use crate::engine::{self, Administrator, Server, UserRequest};
 use crate::failure::{Failure, Kind};
 use crate::state::Controller;
 use crate::ui::{line, status_line};
 
-/// Print the administrator's kubeconfig of a running cluster, or merge it into your own
+/// Print the administrator's kubeconfig of a running cluster, or one for a user, or merge it into your own
 ///
 /// The server is the first control plane whose API answers this machine.
 #[derive(Debug, Args)]
@@ -23,8 +25,10 @@ pub(super) struct Arguments {
     cluster: ClusterFiles,
     #[command(flatten)]
     extra: ExtraVars,
+    #[command(flatten)]
+    user: user::UserArguments,
     /// Print nothing of it, but take it into your own kubeconfig: the first file of $KUBECONFIG, or ~/.kube/config. Its context gets the
-    /// name of the cluster and becomes the current one; entries of other clusters stay as they are
+    /// name of the cluster, or `USER@CLUSTER`, and becomes the current one; entries of other clusters stay as they are
     #[arg(long)]
     merge: bool,
     /// Another file to merge into
@@ -37,14 +41,25 @@ pub(super) async fn run(arguments: &Arguments) -> Result<(), Vec<Failure>> {
     let made_by = format!("kokctl apply -f {}", arguments.cluster.path().display());
     // Nobody is held back by who asks, and nothing is kept of it.
     let context = process::context(Controller::nobody());
-    let administrator = engine::kubeconfig(&context, &cluster, &made_by).await?;
+    let wanted = arguments.user.wanted().map_err(|failure| vec![failure])?;
+    let administrator = match &wanted {
+        None => engine::kubeconfig(&context, &cluster, &made_by).await?,
+        Some(user::Wanted { user, group, validity }) => {
+            let request = UserRequest { user, group: *group, validity: *validity };
+            let (kubeconfig, end) = engine::user_kubeconfig(&context, &cluster, &made_by, &request).await?;
+            status_line(&format!("{user} may log in until {}", moment(end, "%Y-%m-%d %H:%M:%S UTC")));
+            kubeconfig
+        }
+    };
     let server = match administrator.answering.clone() {
         Some(server) => server,
         None => unanswered(&administrator)?,
     };
     let Administrator { kubeconfig, servers, .. } = administrator;
     if arguments.merge {
-        let said = merge::merge(arguments.into.as_deref(), &cluster.name, &kubeconfig, &server, &servers)?;
+        let context = wanted.as_ref().map(|wanted| format!("{}@{}", wanted.user, cluster.name));
+        let names = merge::Names { context: context.as_deref().unwrap_or(&cluster.name), user: context.as_deref() };
+        let said = merge::merge(arguments.into.as_deref(), &names, &kubeconfig, &server, &servers)?;
         said.iter().for_each(|text| line(text));
     } else {
         line(server.pointed_at(kubeconfig.expose()).trim_end());

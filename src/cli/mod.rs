@@ -11,6 +11,7 @@ mod converge;
 mod convert;
 mod drain;
 mod drain_arguments;
+mod etcd;
 mod exec;
 mod exposed;
 mod facts;
@@ -91,6 +92,7 @@ enum Verb {
     Vars(vars::Arguments),
     Status(status::Arguments),
     Support(support::Arguments),
+    Etcd(etcd::Arguments),
     Exec(exec::Arguments),
     Facts(facts::Arguments),
     Kubeconfig(kubeconfig::Arguments),
@@ -143,6 +145,7 @@ pub fn main() -> ExitCode {
                 Verb::Vars(arguments) => vars::run(&arguments),
                 Verb::Status(arguments) => status::run(&arguments).await,
                 Verb::Support(arguments) => support::run(&arguments).await,
+                Verb::Etcd(arguments) => etcd::run(&arguments).await,
                 Verb::Exec(arguments) => exec::run(&arguments).await,
                 Verb::Facts(arguments) => facts::run(&arguments).await,
                 Verb::Kubeconfig(arguments) => kubeconfig::run(&arguments).await,

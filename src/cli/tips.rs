@@ -51,7 +51,11 @@ const VERBS: Table = &[
         &["recover-control-plane", "restore"],
         "`kokctl recover -f FILE` makes etcd anew that has lost its quorum, from a member or a snapshot",
     ),
-    (&["etcd", "snapshot", "backup"], "this version has no verb for it; `etcdctl snapshot save` on a control plane takes a snapshot"),
+    (&["snapshot", "backup"], "this version has no verb for it; `etcdctl snapshot save` on a control plane takes a snapshot"),
+    (
+        &["defrag", "defragment", "compact", "alarm"],
+        "`kokctl etcd defrag FILE` frees room, and `kokctl etcd alarm --disarm FILE` has a full etcd take writes again",
+    ),
     (&["keyscan", "ssh-keyscan", "trust"], "`kokctl known-hosts scan FILE` shows the host keys"),
 ];
 

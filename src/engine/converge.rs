@@ -14,7 +14,7 @@ use kok_tasks::bundle::Bundle;
 use kok_tasks::completed::completed;
 use kok_tasks::holder::Standing;
 use kok_tasks::observe::Looks;
-use kok_tasks::plan::{self, Aside, Inputs, Making, Plan, Reboots, Refusal, Seen, Selection};
+use kok_tasks::plan::{self, Aside, EtcdRoom, Inputs, Making, Plan, Reboots, Refusal, Seen, Selection};
 use kok_tasks::preconditions;
 use kok_tasks::renewal::{Due, Renewal, to_be_issued};
 use kok_tasks::resources::Act;
@@ -171,6 +171,24 @@ pub(super) async fn start_anew(
         |host: &str| reboots.hosts.iter().any(|name| name == host) || cluster.host(host).is_some_and(|host| host.roles.control_plane);
     observed.ask(is_asked).await?;
     let plan = observed.repeat(|seen| plan::reboot(cluster, reboots, seen)).await?;
+    Ok(observed.planned(plan, Vec::new(), Clock::seconds()))
+}
+
+/// Makes the plan that makes room in etcd. All hosts of etcd have to answer; to an etcd that is full those are enough that do.
+pub(super) async fn make_room_in_etcd(
+    cluster: &Cluster,
+    wanted: &EtcdRoom<'_>,
+    tolerance: Tolerance,
+    context: &Context,
+) -> Result<Planned, Vec<Failure>> {
+    let mut observed = Observed::to_reset(cluster, false, tolerance, context);
+    observed.looks = cluster.hosts.iter().map(|host| (host.name.clone(), plan::etcd_room_looks(host))).collect();
+    let is_member = |host: &str| cluster.host(host).is_some_and(|host| host.roles.etcd);
+    match wanted {
+        EtcdRoom::Defragment(_) => observed.ask(is_member).await?,
+        EtcdRoom::Disarm => observed.ask_who_answers(is_member).await?,
+    }
+    let plan = observed.repeat(|seen| plan::etcd_room(cluster, wanted, seen)).await?;
     Ok(observed.planned(plan, Vec::new(), Clock::seconds()))
 }
 

@@ -1,7 +1,9 @@
 //! The administrator's kubeconfig of a running cluster, and where its API answers.
 
 mod server;
+mod user;
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use kok_crds::model::Cluster;
@@ -13,6 +15,7 @@ use crate::failure::{Failure, Kind};
 use crate::remote::{Script, quote};
 use crate::run::{Link, connect_each};
 pub use server::Server;
+pub use user::{UserRequest, user_kubeconfig};
 
 /// The kubeconfig of an administrator, as a control plane has it.
 pub struct Administrator {
@@ -32,13 +35,13 @@ pub struct Administrator {
 /// # Errors
 /// A [`Failure`] for each control plane that can't be reached, or has none.
 pub async fn kubeconfig(context: &Context, cluster: &Cluster, made_by: &str) -> Result<Administrator, Vec<Failure>> {
-    let (host, kubeconfig) = fetch_any(context, cluster.clone(), made_by).await?;
+    let (host, _, kubeconfig) = fetch_any(context, cluster.clone(), made_by).await?;
     let servers = Server::all(cluster);
     let answering = server::first_answering(&servers).await;
     Ok(Administrator { host, kubeconfig, servers, answering })
 }
 
-async fn fetch_any(context: &Context, mut cluster: Cluster, made_by: &str) -> Result<(String, Secret), Vec<Failure>> {
+async fn fetch_any(context: &Context, mut cluster: Cluster, made_by: &str) -> Result<(String, Arc<Link>, Secret), Vec<Failure>> {
     // Only a control plane has it.
     cluster.hosts.retain(|host| host.roles.control_plane);
     let (links, unreachable) = connect_each(&cluster, |_| true, &context.transport, &context.events).await?;
@@ -46,7 +49,7 @@ async fn fetch_any(context: &Context, mut cluster: Cluster, made_by: &str) -> Re
     for host in &cluster.hosts {
         let Some(link) = links.get(&host.name) else { continue };
         match fetch(link, &cluster.name, &host.name, made_by).await {
-            Ok(text) => return Ok((host.name.clone(), text)),
+            Ok(text) => return Ok((host.name.clone(), Arc::clone(link), text)),
             Err(failure) => failures.push(failure),
         }
     }

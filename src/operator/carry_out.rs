@@ -8,7 +8,7 @@ use kok_crds::operation::Verb;
 use kok_crds::{Asked, Intent, listed};
 use kok_tasks::drain::DrainSettings;
 use kok_tasks::list::TASKS;
-use kok_tasks::plan::{Aside, Choice, How, Reboots, Selection};
+use kok_tasks::plan::{Aside, Choice, EtcdRoom, How, Reboots, Selection};
 use kok_tasks::renewal::Renewal;
 use kok_tasks::upgrade::Wish;
 use std::collections::BTreeSet;
@@ -53,6 +53,8 @@ pub(super) async fn carry_out(task: &Task, means: &Means<'_>) -> Result<(), Erro
         Verb::Cordon => aside(task, &asked, How::Cordon, means).await,
         Verb::Drain => aside(task, &asked, How::Drain(drains(&task.cluster, false)), means).await,
         Verb::Uncordon => aside(task, &asked, How::Uncordon, means).await,
+        Verb::Defragment => etcd_room(task, &EtcdRoom::Defragment(&asked.hosts), means).await,
+        Verb::Disarm => etcd_room(task, &EtcdRoom::Disarm, means).await,
         Verb::Reboot => reboot(task, &asked, means).await,
         Verb::Remove => remove(task, &asked, means).await,
         Verb::Renew => renew(task, &asked, means).await,
@@ -137,6 +139,15 @@ async fn reboot(task: &Task, asked: &Asked, means: &Means<'_>) -> Result<(), Err
     let reboots = Reboots { hosts, if_needed: false, drain: drains(&task.cluster, false), back_within: BACK_WITHIN, boots: means.boots };
     let (part, lock) = (hosts.join(","), means.lock(&task.cluster)?);
     engine::reboot(means.context, lock, &task.cluster, (&reboots, &part), means.options).await.map(drop)
+}
+
+async fn etcd_room(task: &Task, wanted: &EtcdRoom<'_>, means: &Means<'_>) -> Result<(), Error> {
+    let part = match wanted {
+        EtcdRoom::Defragment(hosts) if !hosts.is_empty() => Some(format!("--limit {}", hosts.join(","))),
+        _ => None,
+    };
+    let lock = means.lock(&task.cluster)?;
+    engine::etcd_room(means.context, lock, &task.cluster, (wanted, part), means.options).await.map(drop)
 }
 
 async fn renew(task: &Task, asked: &Asked, means: &Means<'_>) -> Result<(), Error> {

@@ -57,6 +57,7 @@ pub mod support;
 pub mod templates;
 pub mod upgrade;
 pub mod uploaded;
+pub mod user_certificate;
 pub mod validity;
 pub mod versions;
 

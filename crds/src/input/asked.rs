@@ -81,7 +81,8 @@ impl Input {
             (Verb::Apply, [only], _) => self.of_operation(only, intent, tasks),
             (verb, several, _) if verb.is_of_named_hosts() => self.of_named_hosts(verb, several),
             (Verb::Recover, several, _) => self.of_recovery(several),
-            (Verb::Renew, several, _) => self.of_renewal(several),
+            (verb @ (Verb::Renew | Verb::Defragment), several, _) => self.of_some_hosts(verb, several),
+            (Verb::Disarm, several, _) => of_whole_etcd(several),
             (Verb::Upgrade, several, _) => self.of_upgrade(several),
             (Verb::Reset, resets, _) => self.of_resets(resets),
             (Verb::Apply, several, _) => several_apply(several),
@@ -141,9 +142,9 @@ impl Input {
     }
 
     /// All hosts, or those of `--limit`.
-    fn of_renewal(&self, operations: &[&Operation]) -> Result<Asked, Vec<Problem>> {
-        let operation = only(Verb::Renew, operations)?;
-        if let Some(problem) = not_by_named(operation, Verb::Renew) {
+    fn of_some_hosts(&self, verb: Verb, operations: &[&Operation]) -> Result<Asked, Vec<Problem>> {
+        let operation = only(verb, operations)?;
+        if let Some(problem) = not_by_named(operation, verb) {
             return Err(vec![problem]);
         }
         let limit = operation.main.arguments.node().or_else(|| operation.main.arguments.limit.clone());
@@ -305,6 +306,20 @@ fn not_by_named(operation: &Operation, verb: Verb) -> Option<Problem> {
     let at = part.or(check.then_some(&operation.main.position))?;
     let problem = Problem::new(format!("{} cannot be done by `kokctl {}`", named(operation), verb.as_str())).at(at);
     Some(problem.because("its `extraArgs` choose a part of what is done, or have `--check`").hint("leave these arguments out"))
+}
+
+/// An alarm is one of all members.
+fn of_whole_etcd(operations: &[&Operation]) -> Result<Asked, Vec<Problem>> {
+    let operation = only(Verb::Disarm, operations)?;
+    let arguments = &operation.main.arguments;
+    let named_hosts = arguments.node().or_else(|| arguments.limit.clone()).map(|limit| {
+        let problem = Problem::new(format!("{} names hosts", named(operation))).at(&limit.position);
+        problem.because("an etcd that is full takes nothing new on any of them").hint("leave them out: all members take part")
+    });
+    match not_by_named(operation, Verb::Disarm).or(named_hosts) {
+        Some(problem) => Err(vec![problem]),
+        None => Ok(Asked { agreed_at: Some(operation.position.clone()), ..Asked::default() }),
+    }
 }
 
 /// Several that say nothing of their own mean the same.

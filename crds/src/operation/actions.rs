@@ -46,6 +46,10 @@ pub enum Verb {
     Check,
     /// Keep new pods away from nodes.
     Cordon,
+    /// Free what the files of etcd's members hold for nothing.
+    Defragment,
+    /// Have an etcd that ran out of room take writes again.
+    Disarm,
     /// Take the pods off nodes.
     Drain,
     /// Print the kubeconfig.
@@ -78,6 +82,8 @@ impl Verb {
             Self::Apply => "apply",
             Self::Check => "check",
             Self::Cordon => "cordon",
+            Self::Defragment => "etcd defrag",
+            Self::Disarm => "etcd alarm --disarm",
             Self::Drain => "drain",
             Self::Kubeconfig => "kubeconfig",
             Self::Reboot => "reboot",
@@ -139,6 +145,8 @@ pub static ACTIONS: &[Action] = &[
     covered("enable-nf-conntrack", "`apply` loads the kernel modules that the cluster needs"),
     refused("enable-repo", "set up the repositories on the hosts yourself; kokctl brings all of Kubernetes in its bundle"),
     refused("ensure-kube-resolv-conf", "leave it out: kokctl's kubelet reads the host's own resolv.conf"),
+    runs("etcd-alarm-disarm", Verb::Disarm),
+    runs("etcd-defrag", Verb::Defragment),
     covered("facts", "every run looks at its hosts anew; nothing is kept"),
     runs("kubeconfig", Verb::Kubeconfig),
     refused("mount-xfs-pquota", "add `prjquota` to the file system's options in /etc/fstab yourself"),

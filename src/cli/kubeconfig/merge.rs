@@ -8,8 +8,23 @@ use super::own::{Own, usual};
 use crate::engine::Server;
 use crate::failure::{Failure, Kind};
 
+/// How the entries are called.
+pub(super) struct Names<'a> {
+    /// The cluster's and the context's.
+    pub(super) context: &'a str,
+    /// The user's, if it is not the administrator.
+    pub(super) user: Option<&'a str>,
+}
+
 /// Takes the cluster into the user's kubeconfig, and says in lines what was done.
-pub(super) fn merge(into: Option<&Path>, name: &str, admin: &Secret, server: &Server, all: &[Server]) -> Result<Vec<String>, Vec<Failure>> {
+pub(super) fn merge(
+    into: Option<&Path>,
+    names: &Names<'_>,
+    admin: &Secret,
+    server: &Server,
+    all: &[Server],
+) -> Result<Vec<String>, Vec<Failure>> {
+    let name = names.context;
     let usual = || usual(std::env::var_os("KUBECONFIG").as_ref(), std::env::home_dir());
     let Some(path) = into.map(Path::to_owned).or_else(usual) else {
         return Err(vec![
@@ -27,7 +42,14 @@ pub(super) fn merge(into: Option<&Path>, name: &str, admin: &Secret, server: &Se
         ]
     })?;
     let servers: Vec<String> = all.iter().map(Server::url).collect();
-    let new = NewCluster { name, server: &server.url(), tls_server_name: server.tls_server_name, servers: &servers, admin: &admin };
+    let new = NewCluster {
+        name,
+        user: names.user,
+        server: &server.url(),
+        tls_server_name: server.tls_server_name,
+        servers: &servers,
+        admin: &admin,
+    };
     let own = Own::open(&path).map_err(|failure| vec![failure])?;
     let (text, summary) = merge_kubeconfig(&own.text, &new).map_err(|error| refused(error, &path))?;
     if summary.change != MergeChange::Nothing || own.open_mode().is_some() {

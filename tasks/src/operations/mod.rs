@@ -13,6 +13,7 @@ mod end_api_server;
 mod endpoint_ready;
 mod etcd_answers;
 mod etcd_member;
+mod etcd_room;
 mod fence;
 mod finalize;
 mod join;
@@ -59,6 +60,7 @@ pub use end_api_server::EndApiServer;
 pub use endpoint_ready::EndpointReady;
 pub use etcd_answers::EtcdAnswers;
 pub use etcd_member::EtcdMemberReady;
+pub use etcd_room::{DefragmentMember, DisarmAlarms};
 pub use fence::{KeepOut, LetIn, kept_out};
 pub use finalize::{FINALIZED, KubeletFinalize};
 pub use join::Join;
@@ -168,6 +170,10 @@ operations! {
     MoveLeader,
     /// A member has left etcd.
     RemoveMember,
+    /// The file of a member of etcd is smaller than it was.
+    DefragmentMember,
+    /// etcd takes writes again.
+    DisarmAlarms,
     /// A host that leaves has no API server any more.
     EndApiServer,
     /// The local API server answers.

@@ -5,6 +5,7 @@ mod ask;
 mod compare;
 mod document;
 mod draft;
+mod etcd_room;
 mod fleet;
 mod graph;
 mod held;
@@ -33,6 +34,7 @@ pub use document::{
     PlanDocument, StepDocument,
 };
 pub use draft::{Draft, HostView};
+pub use etcd_room::{EtcdRoom, etcd_room, etcd_room_looks, is_fragmented};
 pub use fleet::{fleet, fleet_looks};
 pub use graph::{Action, Plan, Step};
 pub use id::{NewName, StepId, StepName};

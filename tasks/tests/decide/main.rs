@@ -19,6 +19,7 @@ mod dual_stack;
 mod edited;
 mod encrypted;
 mod endpoint;
+mod etcd_room;
 mod fields;
 mod founding;
 mod grown;

@@ -30,6 +30,7 @@ mod cluster_story;
 mod cluster_support;
 mod commands;
 mod draw;
+mod etcd_room;
 mod faults;
 mod faults_cases;
 mod fetched;

@@ -193,6 +193,7 @@ impl World {
             Operation::EndApiServer(_) => self.end_api_server(host),
             Operation::MoveLeader(_) => self.move_leader(host),
             Operation::RemoveMember(member) => self.remove_member(host, &member.host),
+            Operation::DefragmentMember(_) | Operation::DisarmAlarms(_) => panic!("members of the model have no files"),
             Operation::Reset(_) => self.leave(host),
             Operation::StandStill(_)
             | Operation::KeepData(_)
