@@ -4,6 +4,7 @@
 //! Nothing downstream has to check that again.
 
 mod addon;
+mod backup;
 mod calico;
 mod certificates;
 mod components;
@@ -26,6 +27,7 @@ use semver::Version;
 use crate::position::{Position, Positions};
 
 pub use addon::{Addon, AddonObject, Manifest, NETWORK_ADDON, ObjectName, Prune};
+pub use backup::{Backup, BackupFolder, Keep};
 pub use calico::{Calico, CalicoBackend, Tunnel};
 pub use certificates::{AuthorityName, AuthorityPair, Certificates, EscrowFile, IssuedFolder, KeyAlgorithm, OwnAuthority, Pem, PemSource};
 pub use components::{

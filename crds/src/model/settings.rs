@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use semver::Version;
 
+use super::backup::Backup;
 use super::calico::Calico;
 use super::certificates::Certificates;
 use super::components::{Components, Security};
@@ -59,6 +60,8 @@ pub struct Settings {
     pub security: Security,
     /// How certificates are made.
     pub certificates: Certificates,
+    /// How backups are made.
+    pub backup: Backup,
     /// The settings of hosts that have something of their own, whole, by the hosts' names: [`Settings::of_host`] asks.
     pub of_hosts: BTreeMap<String, Settings>,
 }
@@ -239,6 +242,7 @@ impl Default for Settings {
             components: Components::default(),
             security: Security::default(),
             certificates: Certificates::default(),
+            backup: Backup::default(),
             of_hosts: BTreeMap::new(),
         }
     }

@@ -75,6 +75,7 @@ pub(crate) const SPEC: Form = Form {
         "time",
         "hostResources",
         "certificates",
+        "backup",
         "addons",
         "vars",
         SSH_AUTH_REF,

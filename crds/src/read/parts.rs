@@ -38,6 +38,8 @@ pub(crate) enum Kind {
     Map,
     /// A list of maps.
     List,
+    /// A list of texts.
+    ListOfTexts,
 }
 
 const fn leaf(name: &'static str, variable: &'static str, kind: Kind, about: &'static str) -> Leaf {
@@ -266,10 +268,69 @@ pub(crate) const SYSTEM_RESERVED: Part = Part {
     ],
 };
 
+/// How backups are made.
+pub(crate) const BACKUP: Part = Part {
+    form: Form {
+        what: "the field `backup`",
+        fields: &["to", "recipients", "encrypt", "keep"],
+        refused: &[
+            ("schedule", "leave it out: this version makes no backups by itself, and a timer of yours may run `kokctl backup create`"),
+            ("folder", "write it as `to: {folder: …}`"),
+            ("retention", "write it as `keep: {last: …}`"),
+        ],
+    },
+    leaves: &[
+        leaf(
+            "recipients",
+            "backup_recipients",
+            Kind::ListOfTexts,
+            "Whom backups are encrypted to: public keys (`age1…`) as `age-keygen` makes them.",
+        ),
+        leaf("encrypt", "backup_encrypt", Kind::Flag, "Whether backups have to be encrypted; `false` instead of recipients."),
+    ],
+};
+
+pub(crate) const BACKUP_TO: Part = Part {
+    form: Form {
+        what: "the field `to`",
+        fields: &["folder"],
+        refused: &[("s3", "leave it out: this version writes to folders, from which a program of yours may take the files")],
+    },
+    leaves: &[leaf(
+        "folder",
+        "etcd_backup_prefix",
+        Kind::Text,
+        "A folder of the machine that kokctl runs on, as seen from the folder of this file.",
+    )],
+};
+
+/// More than anybody has a use for.
+const MOST_BACKUPS: i64 = crate::variables::MOST_BACKUPS;
+
+pub(crate) const BACKUP_KEEP: Part = Part {
+    form: Form { what: "the field `keep`", fields: &["last", "daily", "weekly", "monthly"], refused: &[] },
+    leaves: &[
+        leaf("last", "etcd_backup_retention_count", Kind::Number(1, MOST_BACKUPS), "The last backups stay, so many."),
+        leaf("daily", "backup_keep_daily", Kind::Number(1, MOST_BACKUPS), "The last backup of each of so many days stays."),
+        leaf("weekly", "backup_keep_weekly", Kind::Number(1, MOST_BACKUPS), "The last backup of each of so many weeks stays."),
+        leaf("monthly", "backup_keep_monthly", Kind::Number(1, MOST_BACKUPS), "The last backup of each of so many months stays."),
+    ],
+};
+
 /// All parts that hold nothing but variables, and parts; by the field that each is, the outer one first.
-const PARTS: [(&str, &Part); 4] =
-    [("etcd", &ETCD), ("containerRuntime", &CONTAINER_RUNTIME), ("hostResources", &HOST_RESOURCES), ("certificates", &CERTIFICATES)];
-const INNER: [(&str, &Part); 2] = [("kubeReserved", &KUBE_RESERVED), ("systemReserved", &SYSTEM_RESERVED)];
+const PARTS: [(&str, &Part); 5] = [
+    ("etcd", &ETCD),
+    ("containerRuntime", &CONTAINER_RUNTIME),
+    ("hostResources", &HOST_RESOURCES),
+    ("certificates", &CERTIFICATES),
+    ("backup", &BACKUP),
+];
+const INNER: [(&str, &str, &Part); 4] = [
+    ("hostResources", "kubeReserved", &KUBE_RESERVED),
+    ("hostResources", "systemReserved", &SYSTEM_RESERVED),
+    ("backup", "to", &BACKUP_TO),
+    ("backup", "keep", &BACKUP_KEEP),
+];
 
 /// What a spec says of variables by its fields.
 pub(crate) fn read<'a>(decoder: &mut Decoder, spec: &Fields<'a>) -> Vec<Said<'a>> {
@@ -279,8 +340,8 @@ pub(crate) fn read<'a>(decoder: &mut Decoder, spec: &Fields<'a>) -> Vec<Said<'a>
         let is_list = |field: &Field<'_>| name == "hostResources" && matches!(field.node.value, Value::List(_));
         let field = spec.get(name).filter(|field| !is_list(field));
         let fields = field.and_then(|field| read_part(decoder, &field, part, &mut said));
-        let inner = INNER.iter().filter(|_| name == "hostResources");
-        for (name, part) in inner {
+        let inner = INNER.iter().filter(|(outer, ..)| *outer == name);
+        for (_, name, part) in inner {
             let field = fields.as_ref().and_then(|fields| fields.get(name));
             field.and_then(|field| read_part(decoder, &field, part, &mut said));
         }
@@ -313,6 +374,7 @@ fn is_right(decoder: &mut Decoder, item: &Field<'_>, kind: &Kind) -> bool {
         Kind::Amount => is_amount(decoder, item),
         Kind::Texts | Kind::Map => decoder.entries(item, "it").is_some(),
         Kind::List => decoder.list(item, "it is a list").is_some(),
+        Kind::ListOfTexts => !decoder.texts(item, "it is a list of texts").is_empty(),
     }
 }
 

@@ -117,6 +117,7 @@ fn inline() -> Vec<Property> {
             parts::host_resources(),
         ),
         property("certificates", "How certificates are made.", parts::schema(&CERTIFICATES, Vec::new())),
+        property("backup", "Where `kokctl backup create` writes to, who can read it, and which backups stay.", parts::backup()),
         property("addons", "What is installed besides.", json!({"type": "array", "items": parts::addon()})),
         property("vars", "Everything else, by the names that Kubespray uses.", json!({"type": "object"}))
             .with("x-kubernetes-preserve-unknown-fields", true),

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use super::property::{Property, fields, integer, map, property, text, word};
 use super::resources;
 use crate::read::addons::{ADDON, PRUNE};
-use crate::read::parts::{API_ENDPOINT, HOST_RESOURCES, KUBE_RESERVED, Kind, Leaf, Part, SYSTEM_RESERVED};
+use crate::read::parts::{API_ENDPOINT, BACKUP, BACKUP_KEEP, BACKUP_TO, HOST_RESOURCES, KUBE_RESERVED, Kind, Leaf, Part, SYSTEM_RESERVED};
 
 /// A part, with those of its fields that are no variables.
 pub(super) fn schema(part: &Part, more: Vec<Property>) -> Value {
@@ -24,6 +24,14 @@ pub(super) fn host_resources() -> Value {
         property("systemReserved", "What pods can't have, for the host's programs.", schema(&SYSTEM_RESERVED, Vec::new())),
     ];
     schema(&HOST_RESOURCES, more.into_iter().chain(resources::vars()).collect())
+}
+
+pub(super) fn backup() -> Value {
+    let more = vec![
+        property("to", "Where they go.", schema(&BACKUP_TO, Vec::new())),
+        property("keep", "Which of them stay; all, where nothing is said.", schema(&BACKUP_KEEP, Vec::new())),
+    ];
+    schema(&BACKUP, more)
 }
 
 const PRUNED: &str = "What is removed of it when it leaves the manifest: `Objects` (the default) leaves namespaces and definitions, with which others' objects would go.";
@@ -61,5 +69,6 @@ fn leaf(leaf: &Leaf) -> Property {
             let item = json!({"type": "object", "x-kubernetes-preserve-unknown-fields": true});
             property(leaf.name, leaf.about, json!({"type": "array", "items": item}))
         }
+        Kind::ListOfTexts => property(leaf.name, leaf.about, json!({"type": "array", "items": {"type": "string"}})),
     }
 }

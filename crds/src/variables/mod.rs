@@ -27,6 +27,7 @@ pub(crate) use lookup::{field_called, nearest_variable, variable_of_field};
 pub(crate) use members::{Member, OF_MEMBERS, SERVER_PORTS, is_of_server, other_members, server_port};
 pub(crate) use of_hosts::{OfHost, OwnField};
 pub(crate) use plain::{flag, plain, spelled};
+pub(crate) use read::backup::MOST as MOST_BACKUPS;
 pub(crate) use read::calico::OFF as WITHOUT_CALICO;
 pub(crate) use read::host::url;
 pub(crate) use read::load_balancing::{ADDRESS_OF_EXTERNAL, LOAD_BALANCERS};

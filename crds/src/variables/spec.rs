@@ -90,6 +90,7 @@ impl<'a> Sayings<'a> {
         super::read::virtual_address::check(decoder, &given, &mut settings);
         let mode = settings.kube_proxy_mode;
         settings.components.kube_proxy.retain(|name, _| mode.reads(name));
+        super::read::backup::check(decoder, &given, &settings);
         super::read::certificates::check(decoder, &given, &settings);
         super::read::authorities::check(decoder, &given, &mut settings);
         settings.of_hosts = super::of_hosts::whole(&self.hosts, &of_all, &of_hosts, &settings);

@@ -1,6 +1,7 @@
 //! The readers of variables that are settings, by subject.
 
 pub(crate) mod authorities;
+pub(crate) mod backup;
 pub(crate) mod calico;
 pub(crate) mod certificates;
 pub(crate) mod component;

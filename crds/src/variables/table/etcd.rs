@@ -74,7 +74,6 @@ pub(super) static ROWS: &[Variable] = &[
     text("etcd_owner", "root", "Who owns etcd's files.").moot(ROOT),
     text("etcd_cert_group", "root", "Which group owns etcd's certificates.").moot(ROOT),
     text("etcd_script_dir", "none", "Where Kubespray has scripts.").moot("kokctl leaves no scripts on hosts"),
-    text("etcd_backup_prefix", "none", "Where backups of etcd lie; kokctl makes none."),
     value("etcd_node_cert_hosts", "list of hosts", "none", "Which hosts get certificates of etcd.")
         .moot("those get one that need one: the members"),
     number("etcd_snapshot_count", "etcd's own, 10000", "After how many changes etcd writes a snapshot.")
@@ -89,7 +88,6 @@ pub(super) static ROWS: &[Variable] = &[
         .reads(|d, f, s| values::word(d, f, &mut s.components.etcd, "metrics", &["basic", "extensive"])),
     text("etcd_listen_metrics_urls", "http://127.0.0.1:2381", "Where etcd tells them.")
         .reads(|d, f, s| values::text(d, f, &mut s.components.etcd, "listen-metrics-urls")),
-    number("etcd_backup_retention_count", "none", "How many backups of etcd are kept; kokctl makes none."),
     value("etcd_extra_vars", "map", "{}", "Further settings of etcd.").reads(component::etcd),
     number("etcd_retries", "none", "How often Ansible looks whether etcd answers.").moot("kokctl waits for it with a limit of its own"),
     flag("etcd_events_cluster_enabled", "false", "A second etcd for events.").needed("events would be in the one etcd").instead(EVENTS),

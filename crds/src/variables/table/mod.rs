@@ -1,6 +1,7 @@
 //! The rows of the table, one file per subject.
 
 mod addons;
+mod backup;
 mod calico;
 mod certificates;
 mod cilium;
@@ -59,6 +60,7 @@ pub static SUBJECTS: &[Subject] = &[
     Subject { title: "The way to the API server", rows: load_balancing::ROWS },
     Subject { title: "Security of the API", rows: security::ROWS },
     Subject { title: "Certificates", rows: certificates::ROWS },
+    Subject { title: "Backups", rows: backup::ROWS },
     Subject { title: "kubelet", rows: kubelet::ROWS },
     Subject { title: "Downloads", rows: downloads::ROWS },
     Subject { title: "Addons", rows: addons::ROWS },

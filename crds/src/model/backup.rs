@@ -1,0 +1,53 @@
+//! Where backups of a cluster go, who can read them, and which of them stay.
+
+use crate::Position;
+
+/// How backups are made.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Backup {
+    /// The folder that they are written to, unless the command line names another.
+    pub folder: Option<BackupFolder>,
+    /// Whom they are encrypted to: recipients of age (`age1…`), each once.
+    pub recipients: Vec<String>,
+    /// Whether they have to be encrypted.
+    pub encrypt: bool,
+    /// Which of them stay.
+    pub keep: Keep,
+}
+
+impl Default for Backup {
+    /// Nowhere, and nothing that anybody could read.
+    fn default() -> Self {
+        Self { folder: None, recipients: Vec::new(), encrypt: true, keep: Keep::default() }
+    }
+}
+
+/// A folder on the machine where kokctl runs.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct BackupFolder {
+    /// Its path, as seen from the folder of the user's file.
+    pub path: String,
+    /// Where that is said.
+    pub origin: Position,
+}
+
+/// Which backups stay: one stays for which any of these speaks. Where none says anything, all do.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Keep {
+    /// The last ones, so many.
+    pub last: Option<u32>,
+    /// The last one of each of so many days.
+    pub daily: Option<u32>,
+    /// The last one of each of so many weeks, which begin on Monday.
+    pub weekly: Option<u32>,
+    /// The last one of each of so many months.
+    pub monthly: Option<u32>,
+}
+
+impl Keep {
+    /// Whether nothing is said, so that all of them stay.
+    #[must_use]
+    pub fn is_all(&self) -> bool {
+        *self == Self::default()
+    }
+}
