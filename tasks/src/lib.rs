@@ -13,6 +13,7 @@ pub mod addons;
 mod api_files;
 pub mod artifact;
 pub mod attended;
+pub mod backup;
 pub mod bundle;
 pub mod catalog;
 pub mod change;

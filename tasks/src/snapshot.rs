@@ -57,11 +57,8 @@ pub fn decide(cluster: &Cluster, seen: &Seen) -> Result<Snapshot, Refusal> {
     if let Some(refusal) = two_clusters(&members, seen) {
         return Err(refusal);
     }
-    let healthy = || members.iter().filter(|host| is_healthy(host, seen));
-    if let Some(host) = healthy().find(|host| has_list_of(cluster, host, seen)).or_else(|| healthy().next()) {
-        let form = if cluster.has_etcd_units() { Form::Raw } else { Form::Gateway };
-        let key = cluster.control_planes().find(|host| hosts.has(host, ENCRYPTION)).map(|host| host.name.clone());
-        return Ok(Snapshot::Of { host: host.name.clone(), form, key });
+    if let Some(snapshot) = of_healthy(&hosts, &members) {
+        return Ok(snapshot);
     }
     if members.iter().any(|host| hosts.has(host, RESET_BEGUN)) {
         return Ok(Snapshot::Begun("an earlier reset has begun to remove it, after what was to be kept of it had been"));
@@ -78,6 +75,33 @@ pub fn decide(cluster: &Cluster, seen: &Seen) -> Result<Snapshot, Refusal> {
         None => Ok(Snapshot::Nothing("the cluster was never set up to its end, and its etcd does not answer")),
         Some(host) => Err(forgotten(host, &members, seen)),
     }
+}
+
+/// Decides which member a snapshot is taken of while the cluster goes on: always one that is [`Snapshot::Of`] somebody. Hosts that were not seen have no say.
+///
+/// # Errors
+/// [`Refusal`] where no member with a vote and a leader answers, and where they are of two clusters.
+pub fn of_running(cluster: &Cluster, seen: &Seen) -> Result<Snapshot, Refusal> {
+    let hosts = Hosts { cluster, seen };
+    let members: Vec<&Host> = cluster.etcd_hosts().filter(|host| hosts.is_ours(host)).collect();
+    if let Some(refusal) = two_clusters(&members, seen) {
+        return Err(refusal.hint("`kokctl etcd status` shows them; stop the members of the one that may go, with their kubelet"));
+    }
+    of_healthy(&hosts, &members).ok_or_else(|| {
+        let refusal = refused(&members, seen);
+        Refusal { what: "no snapshot of etcd can be taken".to_owned(), ..refusal }.hint(
+            "start a member again (`kokctl etcd status` shows them); an etcd that has lost its quorum is made anew by `kokctl recover`",
+        )
+    })
+}
+
+fn of_healthy(hosts: &Hosts<'_>, members: &[&Host]) -> Option<Snapshot> {
+    let Hosts { cluster, seen } = *hosts;
+    let healthy = || members.iter().filter(|host| is_healthy(host, seen));
+    let host = healthy().find(|host| has_list_of(cluster, host, seen)).or_else(|| healthy().next())?;
+    let form = if cluster.has_etcd_units() { Form::Raw } else { Form::Gateway };
+    let key = cluster.control_planes().find(|host| hosts.has(host, ENCRYPTION)).map(|host| host.name.clone());
+    Some(Snapshot::Of { host: host.name.clone(), form, key })
 }
 
 /// What was seen of all hosts, each of which was asked.

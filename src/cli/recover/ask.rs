@@ -55,7 +55,7 @@ pub(super) fn show(candidates: &[Candidate], lost: &[String], taken: Option<&str
 ///
 /// # Errors
 /// [`Failure`] if somebody says no, or nobody can be asked.
-pub(super) fn agreed(
+pub(in crate::cli) fn agreed(
     (cluster, recovery): (&Cluster, &Recovery),
     candidates: &[Candidate],
     yes: bool,
@@ -70,14 +70,17 @@ pub(super) fn agreed(
             status_line(&words);
             status_line(&format!("note: nobody is asked, for the operation at {at} asks for it"));
         }
-        None => return ask_words(cluster, "the recovery", &words).map_err(declined),
+        None => {
+            let what = if recovery.origin.replaces() { "the restore" } else { "the recovery" };
+            return ask_words(cluster, what, &words).map_err(|failure| declined(what, failure));
+        }
     }
     Ok(())
 }
 
-fn declined(failure: Failure) -> Failure {
+fn declined(what: &str, failure: Failure) -> Failure {
     let because = failure.because.unwrap_or_else(|| "another name was typed than the cluster's".to_owned());
-    let failure = Failure::new(Kind::Declined, "the recovery was not confirmed").because(because);
+    let failure = Failure::new(Kind::Declined, format!("{what} was not confirmed")).because(because);
     failure.hint("nothing was changed; with --yes nobody is asked")
 }
 
@@ -88,6 +91,7 @@ fn words(recovery: &Recovery, candidates: &[Candidate]) -> String {
     let revision = candidates.iter().find(|candidate| candidate.host == *host).and_then(|candidate| candidate.revision);
     let from = match (origin, revision) {
         (Origin::Snapshot { .. }, _) => format!("the snapshot, on {host}: ALL THAT WAS WRITTEN SINCE IT WAS TAKEN IS LOST"),
+        (Origin::Backup { .. }, _) => format!("the backup, on {host}: ALL THAT WAS WRITTEN SINCE IT WAS MADE IS LOST"),
         (Origin::Member, Some(revision)) => {
             format!("what {host} has, up to revision {revision}, and what else stands in its log: WHAT ONLY OTHER MEMBERS HAD IS LOST")
         }
@@ -106,7 +110,7 @@ fn words(recovery: &Recovery, candidates: &[Candidate]) -> String {
 }
 
 /// What is said in the end.
-pub(super) fn done(cluster: &Cluster, recovery: Option<&Recovery>, seconds: f64) -> Vec<String> {
+pub(in crate::cli) fn done(cluster: &Cluster, recovery: Option<&Recovery>, seconds: f64) -> Vec<String> {
     let mut words = vec![format!("the cluster {} works again, {seconds:.1} s", cluster.name)];
     let Some(recovery) = recovery else { return words };
     let kept = recovery.kept();
@@ -158,5 +162,7 @@ mod tests {
         assert!(said.contains("up to revision 42") && said.contains("/var/lib/etcd/before-r") && said.contains("cp1 is no part"), "{said}");
         let said = words(&recovery(Origin::Snapshot { sha256: String::new() }), &[]);
         assert!(said.contains("SINCE IT WAS TAKEN"), "{said}");
+        let said = words(&recovery(Origin::Backup { sha256: String::new() }), &[]);
+        assert!(said.contains("SINCE IT WAS MADE"), "{said}");
     }
 }

@@ -23,7 +23,7 @@ use crate::operations::{
     TakeBack, TakeSnapshot,
 };
 use crate::preconditions;
-use crate::recovery::{Course, MARKER, Origin, Recovery};
+use crate::recovery::{Course, MARKER, Recovery};
 use crate::resources::{File, Resource};
 
 const TASK: &str = "recovery";
@@ -173,9 +173,20 @@ fn no_host(cluster: &Cluster, recovery: &Recovery, seen: &Seen) -> Option<Refusa
 
 fn no_snapshot(wanted: Recovering<'_>, seen: &Seen) -> Option<Refusal> {
     let Recovering { recovery, snapshot } = wanted;
-    let Origin::Snapshot { sha256 } = &recovery.origin else { return None };
-    if course(recovery, seen) >= Course::Made || snapshot.is_some_and(|snapshot| snapshot.sha256 == *sha256) {
+    let sha256 = recovery.origin.snapshot()?;
+    if course(recovery, seen) >= Course::Made || snapshot.is_some_and(|snapshot| snapshot.sha256 == sha256) {
         return None;
+    }
+    if recovery.origin.replaces() {
+        let what = if snapshot.is_some() {
+            "this is another backup than the one that the restore began with"
+        } else {
+            "the backup is needed once more"
+        };
+        let refusal = Refusal::new(what).because(format!("the restore began with a snapshot that has the sha256 {sha256}"));
+        return Some(
+            refusal.hint("go on with `kokctl restore FILE --continue` and that file; or take it back with `kokctl recover --undo`"),
+        );
     }
     let what = if snapshot.is_some() {
         "this is another snapshot than the one that the recovery began with"

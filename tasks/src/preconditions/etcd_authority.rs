@@ -12,7 +12,7 @@ const CERTIFICATE: &str = "/etc/kubernetes/pki/etcd/ca.crt";
 const KEY: &str = "/etc/kubernetes/pki/etcd/ca.key";
 
 /// The certificate is public; of the key it counts that it is there.
-pub(super) fn looks(host: &Host) -> impl Iterator<Item = Look> {
+pub(crate) fn looks(host: &Host) -> impl Iterator<Item = Look> {
     let certificate = (host.roles.etcd || host.roles.control_plane).then(|| Look::Content(CERTIFICATE.to_owned()));
     certificate.into_iter().chain(host.roles.etcd.then(|| Look::Path(KEY.to_owned())))
 }

@@ -76,14 +76,25 @@ pub fn etcd_works(host: &str, seen: &Seen) -> bool {
 /// What keeps a recovery from being begun: that of `lost` hosts somebody works, that etcd does, or will by itself.
 #[must_use]
 pub fn check_recovery(cluster: &Cluster, lost: &[String], seen: &Seen) -> Vec<Refusal> {
-    let mut refusals = super::check_strangers(cluster, seen);
-    refusals.extend(cluster.has_etcd_units().then(units));
+    let mut refusals = check_begins(cluster, lost, seen);
     let works = || cluster.etcd_hosts().find(|host| etcd_works(&host.name, seen));
     if let Some(host) = works() {
         refusals.push(quorum(host));
     } else {
         refusals.extend(half(cluster, seen));
     }
+    refusals
+}
+
+/// What keeps a backup from being restored in the place of what there is: the same, but that etcd works.
+#[must_use]
+pub fn check_restore(cluster: &Cluster, lost: &[String], seen: &Seen) -> Vec<Refusal> {
+    check_begins(cluster, lost, seen)
+}
+
+fn check_begins(cluster: &Cluster, lost: &[String], seen: &Seen) -> Vec<Refusal> {
+    let mut refusals = super::check_strangers(cluster, seen);
+    refusals.extend(cluster.has_etcd_units().then(units));
     refusals.extend(lost.iter().filter_map(|name| still_there(cluster, name, seen)));
     refusals.extend(unknown_members(cluster, lost, seen));
     refusals
@@ -120,9 +131,12 @@ fn nobody(name: &str) -> Refusal {
 }
 
 /// What keeps a recovery from going on that has begun and has started nothing yet: that etcd works meanwhile, as after a recovery that was taken back in
-/// part. What was written there since would be lost.
+/// part. What was written there since would be lost; for a restore it was given up.
 #[must_use]
 pub fn check_goes_on(cluster: &Cluster, recovery: &Recovery, seen: &Seen) -> Option<Refusal> {
+    if recovery.origin.replaces() {
+        return None;
+    }
     if Course::of(recovery, &recovery.host, seen)? >= Course::Started {
         return None;
     }

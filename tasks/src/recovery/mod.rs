@@ -43,11 +43,33 @@ const MOST_BYTES: usize = 4096;
 pub enum Origin {
     /// The data that the host has.
     Member,
-    /// A snapshot that is sent to the host.
+    /// A snapshot that is sent to the host, for want of a quorum.
     Snapshot {
         /// Sha256 of the whole file.
         sha256: String,
     },
+    /// The snapshot of a backup that is sent to the host. Whoever ordered it has given up all that was written since, whether etcd works or not.
+    Backup {
+        /// Sha256 of the whole snapshot.
+        sha256: String,
+    },
+}
+
+impl Origin {
+    /// The sha256 of the snapshot that it is made from, if it is made from one.
+    #[must_use]
+    pub fn snapshot(&self) -> Option<&str> {
+        match self {
+            Self::Member => None,
+            Self::Snapshot { sha256 } | Self::Backup { sha256 } => Some(sha256),
+        }
+    }
+
+    /// Whether an etcd that works is given up for it.
+    #[must_use]
+    pub fn replaces(&self) -> bool {
+        matches!(self, Self::Backup { .. })
+    }
 }
 
 /// A recovery that was ordered.
@@ -72,6 +94,7 @@ impl Recovery {
         let from = match &self.origin {
             Origin::Member => "member".to_owned(),
             Origin::Snapshot { sha256 } => format!("snapshot {sha256}"),
+            Origin::Backup { sha256 } => format!("backup {sha256}"),
         };
         let lost: String = self.lost.iter().map(|name| format!("lost {name}\n")).collect();
         format!("id {}\nhost {}\nfrom {from}\nrevision {}\n{lost}", self.id, self.host, self.least)
@@ -92,6 +115,7 @@ impl Recovery {
         let origin = match one("from")?.split_once(' ') {
             None if one("from") == Some("member") => Origin::Member,
             Some(("snapshot", sha256)) if is_sha256(sha256) => Origin::Snapshot { sha256: sha256.to_owned() },
+            Some(("backup", sha256)) if is_sha256(sha256) => Origin::Backup { sha256: sha256.to_owned() },
             _ => return None,
         };
         let (id, host) = (one("id").filter(is_name)?.to_owned(), one("host").filter(is_name)?.to_owned());

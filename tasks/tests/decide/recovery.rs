@@ -6,7 +6,7 @@ use kok_tasks::artifact::{Artifact, Supply};
 use kok_tasks::observe::{EtcdMember, EtcdPeer, EtcdState, Observations};
 use kok_tasks::operations::MEMBER_DATA;
 use kok_tasks::plan::{Making, Plan, Recovering, RecoveryStage, Refusal, Seen, recover, recovery_looks, take_back};
-use kok_tasks::preconditions::{check_best, check_chosen, check_recovery, check_reset, recovery_of};
+use kok_tasks::preconditions::{check_best, check_chosen, check_recovery, check_reset, check_restore, recovery_of};
 use kok_tasks::recovery::{Candidate, Origin, Recovery, best, candidates};
 
 use crate::bootstrap::{bare, told};
@@ -217,6 +217,30 @@ fn a_snapshot_is_restored_where_no_member_has_anything() {
 }
 
 #[test]
+fn a_backup_is_restored_in_the_place_of_an_etcd_that_works() {
+    let mut world = bare().converge();
+    let before = seen(&world, &BTreeSet::new());
+    assert!(told(&check_recovery(&world.cluster, &[], &before)).contains("nothing is recovered that does"));
+    assert_eq!(told(&check_restore(&world.cluster, &[], &before)), "");
+    let artifact = |sum: &str| Artifact { title: "s".into(), path: "/s.db".into(), size: 1, sha256: sum.repeat(64), supply: Supply::Sent };
+    let recovery = Recovery { origin: Origin::Backup { sha256: "a".repeat(64) }, least: 0, ..order("cp2", &[]) };
+    for (wrong, what) in [(None, "the backup is needed once more"), (Some(artifact("b")), "another backup")] {
+        let refused = stage(&world, &recovery, RecoveryStage::Aside, wrong.as_ref()).unwrap_err();
+        assert!(told(&refused).contains(what) && refused[0].hint.as_ref().unwrap().contains("kokctl restore FILE --continue"));
+    }
+    made_anew(&mut world, &recovery, Some(&artifact("a")));
+    is_whole(&world.converge());
+}
+
+#[test]
+fn a_restore_is_refused_where_members_are_left_out_of_the_file() {
+    let mut world = bare().converge();
+    world.cluster = world.cluster.without(&["cp3"]);
+    let seen = seen(&world, &BTreeSet::new());
+    assert!(told(&check_restore(&world.cluster, &[], &seen)).contains("etcd has a member cp3 that the file does not have"));
+}
+
+#[test]
 fn nothing_is_recovered_that_works_or_may_work_again() {
     let world = bare().converge();
     let refused = |seen: &Seen, lost: &[&str]| {
@@ -287,8 +311,10 @@ fn what_was_chosen_has_data_and_room() {
 
 #[test]
 fn an_order_is_read_as_it_was_written_and_nothing_else_is_one() {
-    let snapshot = Origin::Snapshot { sha256: "0a".repeat(32) };
-    for recovery in [order("cp3", &[]), Recovery { origin: snapshot, ..order("cp3", &["cp1", "cp2"]) }] {
+    let sha256 = "0a".repeat(32);
+    let (snapshot, backup) = (Origin::Snapshot { sha256: sha256.clone() }, Origin::Backup { sha256 });
+    let of_file = |origin| Recovery { origin, ..order("cp3", &["cp1", "cp2"]) };
+    for recovery in [order("cp3", &[]), of_file(snapshot), of_file(backup)] {
         assert_eq!(Recovery::parse(&recovery.text()), Some(recovery));
     }
     let text = order("cp3", &["cp1"]).text();
@@ -299,6 +325,7 @@ fn an_order_is_read_as_it_was_written_and_nothing_else_is_one() {
         ("host cp3\n", ""),
         ("from member", "from elsewhere"),
         ("from member", "from snapshot 12"),
+        ("from member", "from backup 12"),
         ("lost cp1", "lost $(id)"),
         ("revision 7", "revision 7; reboot"),
         ("revision 7\n", ""),

@@ -194,7 +194,7 @@ impl NewEtcd {
     pub(in super::super) fn title(&self) -> String {
         match self.recovery.origin {
             Origin::Member => "an etcd of one member made from the data that it had".to_owned(),
-            Origin::Snapshot { .. } => "an etcd of one member made from the snapshot".to_owned(),
+            Origin::Snapshot { .. } | Origin::Backup { .. } => "an etcd of one member made from the snapshot".to_owned(),
         }
     }
 }

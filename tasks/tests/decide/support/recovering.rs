@@ -84,7 +84,7 @@ impl World {
         remove(it, DATA);
         match &recovery.origin {
             Origin::Member => it.uses(&format!("{}/member/wal", recovery.kept())),
-            Origin::Snapshot { .. } => it.uses(&recovery.sent()),
+            Origin::Snapshot { .. } | Origin::Backup { .. } => it.uses(&recovery.sent()),
         }
         it.folder("/var/lib/etcd/member/wal", 0o700);
         it.write(MADE, 0o600, &format!("{}\n", recovery.id));

@@ -1,0 +1,169 @@
+//! Whether a backup can be restored on the hosts that a cluster has.
+
+use kok_crds::model::Cluster;
+use kok_pki::AuthorityKind;
+use semver::Version;
+
+use super::manifest::Manifest;
+use crate::plan::Refusal;
+
+/// The part of a file or host that tells who it trusts, and what reads its data.
+#[derive(Clone, PartialEq, Eq, Default)]
+pub struct Trusts {
+    /// Fingerprints of the certificates of authorities.
+    pub authorities: Vec<(AuthorityKind, String)>,
+    /// Fingerprint of the public key of service accounts.
+    pub service_accounts: Option<String>,
+    /// Fingerprint of the key that etcd's content is encrypted with.
+    pub encryption: Option<String>,
+}
+
+/// The versions that run on a host, as far as its manifests say them.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Runs {
+    /// Of the API server.
+    pub kubernetes: Option<Version>,
+    /// Of etcd.
+    pub etcd: Option<Version>,
+}
+
+/// The version of an image: `registry.k8s.io/etcd:3.6.8-0` has a number of the packing behind it.
+#[must_use]
+pub fn image_version(manifest: &str) -> Option<Version> {
+    let image = manifest.lines().find_map(|line| line.trim().trim_start_matches("- ").strip_prefix("image:"))?;
+    let tag = image.trim().trim_matches('"').split('@').next()?.rsplit_once(':')?.1;
+    let tag = tag.strip_prefix('v').unwrap_or(tag);
+    Version::parse(tag)
+        .ok()
+        .map(|version| if version.major == 1 { version } else { Version::new(version.major, version.minor, version.patch) })
+}
+
+/// What of the cluster's file keeps a backup from being restored in it.
+#[must_use]
+pub fn fits_file(manifest: &Manifest, cluster: &Cluster) -> Vec<Refusal> {
+    let mut refusals = Vec::new();
+    if manifest.cluster != cluster.name {
+        let refusal = Refusal::new(format!("the backup is of the cluster `{}`", manifest.cluster.escape_debug()));
+        let refusal = refusal.because(format!("the file is that of `{}`", cluster.name));
+        refusals.push(refusal.hint("take a backup of this cluster, or the file of that one"));
+    }
+    refusals.extend(older(manifest, &cluster.kubernetes_version, "the file says"));
+    refusals
+}
+
+fn older(manifest: &Manifest, version: &Version, who: &str) -> Option<Refusal> {
+    let of_backup = Version::parse(&manifest.versions.kubernetes).ok()?;
+    (*version < of_backup && (version.major, version.minor) != (of_backup.major, of_backup.minor)).then(|| {
+        Refusal::new("the backup is of a later version of Kubernetes")
+            .because(format!(
+                "it was made of {of_backup}, and {who} {version}: an older API server may not be able to read what a later one has stored"
+            ))
+            .hint("take an older backup; or upgrade the cluster first, by `kokctl upgrade`")
+    })
+}
+
+/// What of a host keeps a backup from being restored on it.
+#[must_use]
+pub fn fits_host(manifest: &Manifest, wanted: &Trusts, host: &str, (has, runs): (&Trusts, &Runs)) -> Vec<Refusal> {
+    let mut refusals = Vec::new();
+    let other = |what: &str, file: &str| {
+        let refusal = Refusal::new(format!("the backup has another {what} than the host"));
+        let refusal = refusal.because(format!("{file} there is not the one that is in the backup, or is missing"));
+        refusal.hint("take a backup that was made since the keys of the cluster were replaced; to put the keys of a backup onto hosts is not possible yet")
+    };
+    for (kind, fingerprint) in &wanted.authorities {
+        if !has.authorities.iter().any(|(known, is)| known == kind && is == fingerprint) {
+            let (name, file) = match kind {
+                AuthorityKind::Kubernetes => ("authority of Kubernetes", "pki/ca.crt"),
+                AuthorityKind::Etcd => ("authority of etcd", "pki/etcd/ca.crt"),
+                AuthorityKind::FrontProxy => ("authority of the front proxy", "pki/front-proxy-ca.crt"),
+            };
+            refusals.push(other(name, &format!("/etc/kubernetes/{file}")));
+        }
+    }
+    if wanted.service_accounts != has.service_accounts {
+        refusals.push(other("key of service accounts", "/etc/kubernetes/pki/sa.pub"));
+    }
+    if wanted.encryption.is_some() && wanted.encryption != has.encryption {
+        refusals.push(other("key to encrypt with", crate::snapshot::ENCRYPTION));
+    }
+    refusals.extend(runs.kubernetes.as_ref().and_then(|version| older(manifest, version, "the host runs")));
+    refusals.extend(other_etcd(manifest, runs));
+    refusals.into_iter().map(|refusal| refusal.at(format!("host {host}"))).collect()
+}
+
+/// Of another minor version nobody promises that it reads the data (etcd, "Downgrading", "Upgrading").
+fn other_etcd(manifest: &Manifest, runs: &Runs) -> Option<Refusal> {
+    let (of_backup, is) = (Version::parse(&manifest.versions.etcd).ok()?, runs.etcd.as_ref()?);
+    ((of_backup.major, of_backup.minor) != (is.major, is.minor)).then(|| {
+        Refusal::new("the backup is of another minor version of etcd")
+            .because(format!("it was made of {of_backup}, and the host runs {is}"))
+            .hint("take a backup that was made since the cluster was upgraded")
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "these are tests")]
+
+    use super::super::Versions;
+    use super::*;
+
+    fn manifest(kubernetes: &str, etcd: &str) -> Manifest {
+        let versions = Versions { kokctl: "0.1.0".to_owned(), kubernetes: kubernetes.to_owned(), etcd: etcd.to_owned() };
+        Manifest::new("demo", 0, versions, ("cp1", None), Vec::new())
+    }
+
+    fn trusts(letter: &str) -> Trusts {
+        let authorities = AuthorityKind::ALL.map(|kind| (kind, letter.to_owned())).to_vec();
+        Trusts { authorities, service_accounts: Some(letter.to_owned()), encryption: Some(letter.to_owned()) }
+    }
+
+    fn runs(kubernetes: &str, etcd: &str) -> Runs {
+        Runs { kubernetes: Version::parse(kubernetes).ok(), etcd: Version::parse(etcd).ok() }
+    }
+
+    fn refused(manifest: &Manifest, wanted: &Trusts, has: &Trusts, runs: &Runs) -> Vec<String> {
+        let refusals = fits_host(manifest, wanted, "cp1", (has, runs));
+        assert!(refusals.iter().all(|refusal| refusal.hint.is_some() && refusal.at.as_deref() == Some("host cp1")));
+        refusals.into_iter().map(|refusal| refusal.what).collect()
+    }
+
+    #[test]
+    fn the_same_keys_and_versions_fit() {
+        let (is, runs) = (manifest("1.37.1", "3.6.8"), runs("1.37.1", "3.6.8"));
+        assert_eq!(refused(&is, &trusts("a"), &trusts("a"), &runs), [""; 0]);
+        // What was never encrypted is read by whoever encrypts by now.
+        assert_eq!(refused(&is, &Trusts { encryption: None, ..trusts("a") }, &trusts("a"), &runs), [""; 0]);
+        assert_eq!(refused(&is, &trusts("a"), &trusts("a"), &Runs::default()), [""; 0], "what is not known is no other version");
+    }
+
+    #[test]
+    fn each_other_key_is_named() {
+        let (is, runs) = (manifest("1.37.1", "3.6.8"), runs("1.37.1", "3.6.8"));
+        assert_eq!(refused(&is, &trusts("a"), &trusts("b"), &runs).len(), 5);
+        assert_eq!(refused(&is, &trusts("a"), &Trusts::default(), &runs).len(), 5);
+        let lost = Trusts { encryption: None, ..trusts("a") };
+        assert_eq!(refused(&is, &trusts("a"), &lost, &runs), ["the backup has another key to encrypt with than the host"]);
+    }
+
+    #[test]
+    fn versions_that_may_not_read_it_are_refused() {
+        let of =
+            |kubernetes: &str, etcd: &str| refused(&manifest("1.36.3", "3.6.8"), &trusts("a"), &trusts("a"), &runs(kubernetes, etcd)).len();
+        assert_eq!(
+            [of("1.36.1", "3.6.1"), of("1.37.0", "3.6.8"), of("1.35.9", "3.6.8"), of("1.36.3", "3.7.0"), of("1.36.3", "3.5.30")],
+            [0, 0, 1, 1, 1]
+        );
+    }
+
+    #[test]
+    fn the_version_of_an_image_is_its_tag() {
+        let of = |line: &str| image_version(&format!("spec:\n  containers:\n  - image: {line}\n")).map(|version| version.to_string());
+        assert_eq!(of("registry.k8s.io/etcd:3.6.8-0").as_deref(), Some("3.6.8"));
+        assert_eq!(of("registry.k8s.io/kube-apiserver:v1.37.1").as_deref(), Some("1.37.1"));
+        assert_eq!(of("127.0.0.1:5000/kube-apiserver:v1.38.0-rc.1@sha256:00").as_deref(), Some("1.38.0-rc.1"));
+        assert_eq!(of("registry.k8s.io/etcd"), None);
+        assert_eq!(image_version(""), None);
+    }
+}
