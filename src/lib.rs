@@ -8,6 +8,7 @@
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 pub mod artifacts;
+pub mod backup;
 pub mod cli;
 pub mod clock;
 pub mod engine;

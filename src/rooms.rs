@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 const FLOORS: &[&[&str]] = &[
     &["clock", "event", "failure", "plain_file", "pools", "randomness"],
     &["remote"],
-    &["artifacts", "state"],
+    &["artifacts", "backup", "state"],
     &["inputs", "run"],
     &["engine"],
     &["operator", "ui"],

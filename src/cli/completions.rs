@@ -78,7 +78,10 @@ mod tests {
                 "{script}\nCOMP_WORDS=({words}); COMP_CWORD={number}; name=$(complete -p kokctl); name=${{name#*-F }}; name=${{name%% *}}; \
                  \"$name\" kokctl \"${{COMP_WORDS[COMP_CWORD]}}\" \"${{COMP_WORDS[COMP_CWORD-1]}}\"; printf '%s\\n' \"${{COMPREPLY[@]}}\""
             );
-            let output = Command::new("bash").args(["--norc", "-c", &ask]).output().unwrap();
+            // An argument may not be as long as the script is.
+            let file = tempfile::NamedTempFile::new().unwrap();
+            std::fs::write(file.path(), ask).unwrap();
+            let output = Command::new("bash").arg("--norc").arg(file.path()).output().unwrap();
             assert!(output.status.success() && output.stderr.is_empty(), "{output:?}");
             String::from_utf8(output.stdout).unwrap()
         };

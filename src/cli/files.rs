@@ -10,6 +10,7 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use kok_crds::model::Cluster;
 use kok_crds::{File, Input, Notice, Problem, Role, read_input, read_input_with};
+use kok_tasks::support::redacted;
 
 use super::{exposed, process};
 use crate::clock::Clock;
@@ -68,6 +69,27 @@ impl ClusterFiles {
     /// One file, or a folder.
     pub(super) fn of_path(path: PathBuf) -> Self {
         Self { given: vec![path], files: Vec::new() }
+    }
+
+    /// These.
+    pub(super) fn of_paths(paths: Vec<PathBuf>) -> Self {
+        Self { given: Vec::new(), files: paths }
+    }
+
+    /// The cluster as for a verb that asks it, with an operation, and all that the files say in one text without what looks like a secret: an inventory as
+    /// the Cluster that it stands for.
+    pub(super) fn described(&self, extra: &ExtraVars) -> Result<(Input, Cluster, String), Vec<Failure>> {
+        let (files, notices) = self.texts(extra)?;
+        let (input, cluster) = self.checked(read_files(&files, notices, &extra.vault)?, extra)?;
+        let as_given = || {
+            let texts = files
+                .iter()
+                .filter(|file| file.role != Role::Extra)
+                .map(|file| format!("# {}\n{}", file.name.escape_debug(), file.text.trim_end()));
+            texts.collect::<Vec<_>>().join("\n---\n") + "\n"
+        };
+        let text = input.inline_file().unwrap_or_else(as_given);
+        Ok((input, cluster, redacted(&text)))
     }
 
     /// All of them.

@@ -1,6 +1,7 @@
 //! The command line: one verb a file.
 
 mod apply;
+mod backup;
 mod bundle;
 mod certs;
 mod changing;
@@ -33,6 +34,7 @@ mod remove;
 mod replace;
 mod report;
 mod reset;
+mod restore;
 mod run_show;
 mod run_text;
 mod runs;
@@ -82,6 +84,7 @@ struct Cli {
 #[derive(Debug, Subcommand)]
 enum Verb {
     Apply(apply::Arguments),
+    Backup(backup::Arguments),
     Bundle(bundle::Arguments),
     Certs(certs::Arguments),
     Check(check::Arguments),
@@ -104,6 +107,7 @@ enum Verb {
     Remove(remove::Arguments),
     Replace(replace::Arguments),
     Reset(reset::Arguments),
+    Restore(restore::Arguments),
     Upgrade(upgrade::Arguments),
     Runs(runs::Arguments),
     #[cfg(feature = "operator")]
@@ -135,6 +139,7 @@ pub fn main() -> ExitCode {
         runtime.block_on(async {
             match cli.verb {
                 Verb::Apply(arguments) => apply::run(&arguments).await,
+                Verb::Backup(arguments) => backup::run(&arguments).await,
                 Verb::Bundle(arguments) => bundle::run(&arguments).await,
                 Verb::Certs(arguments) => certs::run(&arguments).await,
                 Verb::Check(arguments) => check::run(&arguments).await,
@@ -157,6 +162,7 @@ pub fn main() -> ExitCode {
                 Verb::Remove(arguments) => remove::run(&arguments).await,
                 Verb::Replace(arguments) => replace::run(&arguments).await,
                 Verb::Reset(arguments) => reset::run(&arguments).await,
+                Verb::Restore(arguments) => restore::run(&arguments).await,
                 Verb::Upgrade(arguments) => upgrade::run(&arguments).await,
                 #[cfg(feature = "operator")]
                 Verb::Operator(arguments) => operator::run(&arguments).await,

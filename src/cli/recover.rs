@@ -1,7 +1,7 @@
 //! `kokctl recover`
 
-mod ask;
-mod snapshot;
+pub(super) mod ask;
+pub(super) mod snapshot;
 #[cfg(test)]
 mod tests;
 
@@ -104,10 +104,8 @@ pub(super) async fn run(arguments: &Arguments) -> Result<(), Vec<Failure>> {
 fn wanted(arguments: &Arguments) -> Result<Wanted, Vec<Failure>> {
     let (input, cluster) = arguments.files.all().whole(&arguments.extra)?;
     let asked = input.asked(Intent { verb: Verb::Recover, dry: false }, &tasks()).map_err(problems)?;
-    if cluster.has_etcd_units() {
-        let failure = Failure::new(Kind::Input, "this cluster's etcd can't be recovered")
-            .because("it runs as units, for which this version has no such operation");
-        return Err(vec![failure.hint("restore it by hand: docs/apply.md says how")]);
+    if let Some(failure) = of_units(&cluster) {
+        return Err(vec![failure]);
     }
     let lost = if arguments.lost.is_empty() { asked.hosts.clone() } else { arguments.lost.clone() };
     // A member that the file does not have may be given up; whether there is one the others say.
@@ -129,6 +127,15 @@ fn wanted(arguments: &Arguments) -> Result<Wanted, Vec<Failure>> {
     Ok(Wanted { cluster, lost, from, agreed: asked.agreed_at.filter(|_| is_same) })
 }
 
+/// Why an etcd of units is not made anew.
+pub(super) fn of_units(cluster: &Cluster) -> Option<Failure> {
+    cluster.has_etcd_units().then(|| {
+        let failure = Failure::new(Kind::Input, "this cluster's etcd can't be recovered");
+        let failure = failure.because("it runs as units, for which this version has no such operation");
+        failure.hint("restore it by hand: docs/apply.md says how")
+    })
+}
+
 /// Shows what there is, and asks whether a recovery is to begin with it.
 async fn begin(
     arguments: &Arguments,
@@ -136,7 +143,7 @@ async fn begin(
     snapshot: Option<&Artifact>,
 ) -> Result<Recovery, Vec<Failure>> {
     let context = process::context(process::controller().map_err(|failure| vec![failure])?);
-    let Survey { candidates, refused } = engine::survey(&context, cluster, lost).await?;
+    let Survey { candidates, refused } = engine::survey(&context, cluster, lost, false).await?;
     if !refused.is_empty() {
         return Err(refused);
     }

@@ -47,11 +47,11 @@ const VERBS: Table = &[
     (&["import", "migrate", "export", "generate", "template"], "`kokctl convert FILE` makes one Cluster file of an inventory"),
     (&["explain", "doc", "docs", "variables", "options", "api-resources"], "`kokctl vars NAME` says what a variable does here"),
     (&["history", "log", "list", "events"], "`kokctl runs` lists earlier runs, and `kokctl run show latest` says what the last one did"),
+    (&["recover-control-plane"], "`kokctl recover -f FILE` makes etcd anew that has lost its quorum, from a member or a snapshot"),
     (
-        &["recover-control-plane", "restore"],
-        "`kokctl recover -f FILE` makes etcd anew that has lost its quorum, from a member or a snapshot",
+        &["snapshot", "backups", "backup-create"],
+        "`kokctl backup create FILE` writes a snapshot of etcd and the cluster's keys into one file, and `kokctl restore` brings one back",
     ),
-    (&["snapshot", "backup"], "this version has no verb for it; `etcdctl snapshot save` on a control plane takes a snapshot"),
     (
         &["defrag", "defragment", "compact", "alarm"],
         "`kokctl etcd defrag FILE` frees room, and `kokctl etcd alarm --disarm FILE` has a full etcd take writes again",

@@ -6,6 +6,7 @@
 mod apply;
 mod architectures;
 mod aside;
+mod backup;
 mod certificates;
 mod check;
 mod context;
@@ -34,6 +35,7 @@ mod upgrade;
 pub use apply::{Applied, ApplyRequest, apply};
 pub use architectures::architectures;
 pub use aside::aside;
+pub use backup::{BackupRequest, back_up, check_hosts};
 pub use certificates::{EndUrgency, HeldCertificate, InUse, RunningProcess, certificates};
 pub use check::{CheckFinding, CheckReport, CheckResult, CheckStatus, check};
 pub use context::{Approve, Begins, Context, Options, Verdict};

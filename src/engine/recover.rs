@@ -52,7 +52,8 @@ pub struct Recovered {
 pub async fn recover(context: &Context, lock: Lock, request: &RecoverRequest<'_>, options: Options<'_>) -> Result<Recovered, Error> {
     let cluster = request.apply.cluster;
     let part = (!request.lost.is_empty()).then(|| format!("--lost {}", request.lost.join(",")));
-    let run = Run::begin("recover", cluster, part, (context, lock), options);
+    let restores = matches!(request.wish, RecoverWish::Begin(recovery) if recovery.origin.replaces());
+    let run = Run::begin(if restores { "restore" } else { "recover" }, cluster, part, (context, lock), options);
     let mut order = Anew { request, stage: Stage::Aside, recovery: None, without_lost: None };
     let driven = run.drive(&mut order).await?;
     Ok(Recovered { recovery: order.recovery, outcome: driven.outcome })

@@ -23,6 +23,9 @@ pub trait Store: Send + Sync {
     /// Where snapshots of a cluster are kept, unless their user names another place.
     fn snapshots_of(&self, cluster: &str) -> PathBuf;
 
+    /// Where backups of a cluster are kept by a caller whose user names no place. It need not be there.
+    fn backups_of(&self, cluster: &str) -> PathBuf;
+
     /// Where the snapshot of a run is kept.
     ///
     /// # Errors
@@ -65,6 +68,10 @@ impl Store for FolderStore {
 
     fn snapshots_of(&self, cluster: &str) -> PathBuf {
         self.0.snapshots_of(cluster)
+    }
+
+    fn backups_of(&self, cluster: &str) -> PathBuf {
+        self.0.backups_of(cluster)
     }
 
     fn snapshot_place(&self, cluster: &str, run: &str, wanted: Option<&Path>) -> Result<SnapshotPlace, Failure> {

@@ -12,13 +12,16 @@ use kok_tasks::plan::{Aside, Choice, EtcdRoom, How, Reboots, Selection};
 use kok_tasks::renewal::Renewal;
 use kok_tasks::upgrade::Wish;
 use std::collections::BTreeSet;
+use std::path::Path;
 use std::time::Duration;
 
 use super::inputs::Task;
 use crate::artifacts::BundleFolder;
+use crate::backup::{BackupPlace, Seal};
+use crate::clock::Clock;
 use crate::engine::{
-    self, ApplyRequest, CheckStatus, Context, Error, FolderStore, Follows, Given, Lock, Options, Removal, RenewRequest, Replacement,
-    ResetRequest, Silent, SnapshotWish, StatusRequest, Store as _, UpgradeRequest,
+    self, ApplyRequest, BackupRequest, CheckStatus, Context, Error, FolderStore, Follows, Given, Lock, Options, Removal, RenewRequest,
+    Replacement, ResetRequest, Silent, SnapshotWish, StatusRequest, Store as _, UpgradeRequest,
 };
 use crate::failure::{Failure, Kind};
 
@@ -46,6 +49,7 @@ pub(super) async fn carry_out(task: &Task, means: &Means<'_>) -> Result<(), Erro
     let asked = asked.map_err(|problems| problems.into_iter().map(Failure::problem).collect::<Vec<_>>())?;
     match task.verb {
         Verb::Apply => apply(task, &asked, means).await,
+        Verb::Backup => back_up(task, means).await,
         Verb::Check => check(&task.cluster, means).await,
         Verb::Status => status(&task.cluster, means).await,
         // Whatever an operation does, the kubeconfig is renewed after it.
@@ -99,6 +103,32 @@ async fn apply(task: &Task, asked: &Asked, means: &Means<'_>) -> Result<(), Erro
 fn of_whole<'a>(cluster: &'a Cluster, selection: &'a Selection, means: &'a Means<'_>) -> Result<ApplyRequest<'a>, Error> {
     let (bundle, given) = (means.bundle()?, means.given);
     Ok(ApplyRequest { cluster, selection, part: None, bundle, given, most_failed: None, noted: None })
+}
+
+/// Into the folder that the Cluster names, which has to be mounted into the operator; without one beside the snapshots that the operator keeps.
+async fn back_up(task: &Task, means: &Means<'_>) -> Result<(), Error> {
+    let (name, wanted) = (&task.cluster.name, &task.cluster.settings.backup);
+    let place = match &wanted.folder {
+        Some(folder) if Path::new(&folder.path).is_absolute() => BackupPlace::at(Path::new(&folder.path))?,
+        Some(folder) => {
+            let failure = Failure::new(Kind::Input, format!("`{}` is no folder of the operator's", folder.path.escape_debug()));
+            let failure = failure.because("the operator has no folder in which the Cluster lies, from which a path could lead");
+            return Err(failure.hint("name a folder that is mounted into it, such as `/backups`, or leave it out").into());
+        }
+        None => BackupPlace::own(&means.store.backups_of(name))?,
+    };
+    let seal = match (wanted.recipients.as_slice(), wanted.encrypt) {
+        ([], true) => {
+            let failure = Failure::new(Kind::Input, "it is not said who can read the backup").because("the Cluster has no `spec.backup`");
+            return Err(failure.hint("add `backup: {recipients: [age1…]}` to its spec, or `encrypt: false` instead").into());
+        }
+        ([], false) => Seal::Open,
+        (recipients, _) => Seal::to(recipients)?,
+    };
+    let request = BackupRequest { cluster: &task.cluster, description: &task.description, place: &place, seal: &seal };
+    engine::back_up(means.context, &request).await?;
+    let surplus = place.surplus(name, &wanted.keep, Clock::seconds())?;
+    place.remove(&surplus).map_err(Error::from)
 }
 
 async fn check(cluster: &Cluster, means: &Means<'_>) -> Result<(), Error> {

@@ -11,6 +11,7 @@ use flate2::write::GzEncoder;
 use kok_crds::model::Cluster;
 use kok_crds::operation::{Effect, Invocation, Operation, Verb};
 use kok_crds::{File, Input, Role, read_input};
+use kok_tasks::support::redacted;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 use std::io::{Read as _, Write as _};
@@ -120,6 +121,8 @@ pub(super) struct Task {
     pub(super) is_main: bool,
     pub(super) input: Input,
     pub(super) cluster: Cluster,
+    /// What the files say of the cluster, without what looks like a secret.
+    pub(super) description: String,
 }
 
 /// Where everything stands that tasks are read of.
@@ -160,7 +163,9 @@ fn task(sources: Sources<'_>, operation: &Operation, place: usize, verb: Verb) -
     let Some(mut cluster) = input.cluster.clone() else { return Err(documents::failures(input.problems, sources, &alone)) };
     let key = sources.key.map(|key| key.bytes.as_slice());
     login::prepare(&mut cluster, key, sources.files, sources.known_hosts).map_err(|failure| vec![failure])?;
-    Ok(Task { verb, place, is_main: place == operation.pre_hooks.len(), input, cluster })
+    let as_given = || serde_json::to_string_pretty(&sources.snapshot.cluster).unwrap_or_default() + "\n";
+    let description = redacted(&input.inline_file().unwrap_or_else(as_given));
+    Ok(Task { verb, place, is_main: place == operation.pre_hooks.len(), input, cluster, description })
 }
 
 /// The operation as one that is only about the invocation at this place.

@@ -1,5 +1,6 @@
 //! The secrets of a run: made or read before the first host is changed, and given out by name.
 
+mod cluster_keys;
 mod confidential;
 mod encryption_key;
 mod escrow;
@@ -32,6 +33,7 @@ use super::link::Links;
 use crate::failure::{Failure, Kind};
 use crate::randomness::{SystemRandomness, random_bytes};
 
+pub use self::cluster_keys::cluster_keys;
 pub use self::keepers::Keepers;
 pub use self::token::Token;
 

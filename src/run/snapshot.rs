@@ -28,24 +28,14 @@ pub async fn take_snapshot(
     place: &SnapshotPlace,
     events: &Events,
 ) -> Result<KeptSnapshot, Failure> {
-    events.send(EventKind::SnapshotBegun { host: host.to_owned() });
-    let link = link_to(links, host)?;
     let mut file = SnapshotFile::create(place, form)?;
-    let mut wrong = None;
-    let keep = |piece: &[u8]| match file.push(piece) {
-        Ok(()) => true,
-        Err(failure) => {
-            wrong = Some(failure);
-            false
-        }
-    };
-    let output = link.bulk().await?.fetch(Script::new(script(form)), keep, DEADLINE).await?;
-    let said = output.as_ref().and_then(crate::remote::Output::reason);
-    let kept = match wrong {
-        Some(failure) => Err(failure),
-        None => file.finish(key.map(|key| key.0.as_slice())),
-    };
-    let kept = kept.map_err(|failure| told(failure, host, said))?;
+    let (taken, said) = fetch_snapshot(links, (host, form), |piece| file.push(piece), events).await?;
+    let kept = taken.and_then(|()| file.finish(key.map(|key| key.0.as_slice()))).map_err(|failure| {
+        let hint = "nothing was removed; try again, or add --no-snapshot if all that the cluster has stored may be lost";
+        let is_of_host = failure.kind == Kind::Host;
+        let failure = told(failure, host, said.as_deref());
+        if is_of_host { failure.hint(hint) } else { failure }
+    })?;
     events.send(EventKind::SnapshotTaken {
         key: kept.key.as_ref().map(|key| key.display().to_string()),
         host: host.to_owned(),
@@ -56,20 +46,47 @@ pub async fn take_snapshot(
     Ok(kept)
 }
 
+/// Has the member on a host send a snapshot, of which `take` gets piece by piece what came, in its form. Says what `take` found wrong first, and what the
+/// host's own program said.
+///
+/// # Errors
+/// [`Failure`] if the host can't be asked.
+pub async fn fetch_snapshot(
+    links: &Links,
+    (host, form): (&str, Form),
+    mut take: impl FnMut(&[u8]) -> Result<(), Failure>,
+    events: &Events,
+) -> Result<(Result<(), Failure>, Option<String>), Failure> {
+    events.send(EventKind::SnapshotBegun { host: host.to_owned() });
+    let mut taken = Ok(());
+    let keep = |piece: &[u8]| {
+        taken = take(piece);
+        taken.is_ok()
+    };
+    let output = link_to(links, host)?.bulk().await?.fetch(Script::new(script(form)), keep, DEADLINE).await?;
+    Ok((taken, output.as_ref().and_then(crate::remote::Output::reason)))
+}
+
 /// What the host's own program said is nearer to the cause than what did not come.
-fn told(failure: Failure, host: &str, said: Option<String>) -> Failure {
+#[must_use]
+pub fn told(failure: Failure, host: &str, said: Option<&str>) -> Failure {
     if failure.kind != Kind::Host {
         return failure;
     }
-    let because = [failure.because.clone(), said].into_iter().flatten().collect::<Vec<_>>().join("; ");
-    failure
-        .at(format!("host {host}"))
-        .because(because)
-        .hint("nothing was removed; try again, or add --no-snapshot if all that the cluster has stored may be lost")
+    let because = [failure.because.as_deref(), said].into_iter().flatten().collect::<Vec<_>>().join("; ");
+    failure.at(format!("host {host}")).because(because)
 }
 
 /// The API server's configuration of encryption, with the key. It has no `Debug` on purpose.
 pub struct EncryptionKey(Zeroizing<Vec<u8>>);
+
+impl EncryptionKey {
+    /// The text, for the one place that writes it to where it belongs.
+    #[must_use]
+    pub fn expose(&self) -> &[u8] {
+        &self.0
+    }
+}
 
 /// Fetches the key with which API servers encrypt what a snapshot holds.
 ///

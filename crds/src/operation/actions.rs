@@ -42,6 +42,8 @@ pub enum Effect {
 pub enum Verb {
     /// Bring all hosts to what is wanted.
     Apply,
+    /// Write a backup of the cluster.
+    Backup,
     /// Look at the hosts, and change nothing.
     Check,
     /// Keep new pods away from nodes.
@@ -80,6 +82,7 @@ impl Verb {
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Apply => "apply",
+            Self::Backup => "backup create",
             Self::Check => "check",
             Self::Cordon => "cordon",
             Self::Defragment => "etcd defrag",
@@ -126,6 +129,7 @@ const fn refused(name: &'static str, instead: &'static str) -> Action {
 
 /// Every action, in the order of their names.
 pub static ACTIONS: &[Action] = &[
+    runs("backup-create", Verb::Backup),
     runs("certs-renew", Verb::Renew),
     runs("cluster", Verb::Apply),
     runs("cluster-info", Verb::Status),
@@ -161,6 +165,7 @@ pub static ACTIONS: &[Action] = &[
     runs("renew-certs", Verb::Renew),
     runs("replace", Verb::Replace),
     runs("reset", Verb::Reset),
+    planned("restore", "type `kokctl restore FILE -f …`: what is lost by it is asked of a person"),
     refused("rh8-compat", NEEDLESS),
     runs("scale", Verb::Apply),
     refused("set-containerd-registry-mirror", MIRRORS),

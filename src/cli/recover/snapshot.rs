@@ -57,7 +57,7 @@ fn read(path: &Path) -> Result<(u64, String), Trouble> {
 }
 
 /// What keeps the snapshot from being restored on a host for want of room: it is there three times for a while.
-pub(super) fn room(snapshot: &Artifact, host: &str, candidates: &[Candidate]) -> Option<Refusal> {
+pub(in crate::cli) fn room(snapshot: &Artifact, host: &str, candidates: &[Candidate]) -> Option<Refusal> {
     let free = candidates.iter().find(|candidate| candidate.host == host)?.free;
     preconditions::room(host, free, 3 * snapshot.size + LOGS)
 }

@@ -4,7 +4,7 @@ use kok_crds::model::Cluster;
 use kok_tasks::artifact::Artifact;
 use kok_tasks::gate::member_url;
 use kok_tasks::observe::Look;
-use kok_tasks::plan::{self, Inputs, Plan, Recovering, RecoveryStage, Refusal};
+use kok_tasks::plan::{self, Inputs, Plan, Recovering, RecoveryStage, Refusal, Seen};
 use kok_tasks::preconditions;
 use kok_tasks::recovery::{self, Candidate, Recovery};
 
@@ -45,15 +45,20 @@ pub(in super::super) struct Means<'a> {
     pub(in super::super) lost: &'a [String],
 }
 
-/// Asks the members what they have. Nothing is changed.
+/// What keeps it from being begun; an etcd that works is nothing that does where it is to be replaced.
+fn begins(cluster: &Cluster, lost: &[String], replaces: bool, seen: &Seen) -> Vec<Refusal> {
+    if replaces { preconditions::check_restore(cluster, lost, seen) } else { preconditions::check_recovery(cluster, lost, seen) }
+}
+
+/// Asks the members what they have. Nothing is changed. `replaces` is for a backup that takes the place of an etcd, whether it works or not.
 ///
 /// # Errors
 /// [`Failure`]s of hosts that don't answer and are not given up, and of hosts that are given up and answer.
-pub async fn survey(context: &Context, cluster: &Cluster, lost: &[String]) -> Result<Survey, Vec<Failure>> {
+pub async fn survey(context: &Context, cluster: &Cluster, lost: &[String], replaces: bool) -> Result<Survey, Vec<Failure>> {
     let tolerance = Tolerance { holder: true, ..Tolerance::default() };
     let (observed, begun) = members(cluster, lost, tolerance, context).await?;
     let seen = &observed.seen;
-    let refusals = begun.map_or_else(|| preconditions::check_recovery(cluster, lost, seen), |begun| vec![has_begun(&begun)]);
+    let refusals = begun.map_or_else(|| begins(cluster, lost, replaces, seen), |begun| vec![has_begun(&begun)]);
     Ok(Survey { candidates: recovery::candidates(cluster, seen), refused: refused(Kind::Host)(refusals) })
 }
 
@@ -73,7 +78,7 @@ pub(in super::super) async fn recover(
         (Next::Begin(recovery), Some(begun)) if begun.id == recovery.id => begun,
         (Next::Begin(_), Some(begun)) => return failed(vec![has_begun(&begun)]),
         (Next::Begin(recovery), None) => {
-            let mut refusals = preconditions::check_recovery(cluster, lost, &observed.seen);
+            let mut refusals = begins(cluster, lost, recovery.origin.replaces(), &observed.seen);
             refusals.extend(preconditions::check_chosen(recovery, &recovery::candidates(cluster, &observed.seen)));
             if !refusals.is_empty() {
                 return failed(refusals);

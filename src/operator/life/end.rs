@@ -164,7 +164,7 @@ impl Life {
 
 /// Whether it is about what the cluster is.
 pub(super) const fn is_changing(verb: Verb) -> bool {
-    !matches!(verb, Verb::Check | Verb::Status | Verb::Kubeconfig)
+    !matches!(verb, Verb::Backup | Verb::Check | Verb::Status | Verb::Kubeconfig)
 }
 
 /// Whether the kubeconfig is kept after the task at this place: after the last one that changes the cluster, unless it has taken it down; and

@@ -33,6 +33,11 @@ impl<'a> Escrowed<'a> {
         Ok(Self { cluster, keeping, kept, key: None, of_host: None })
     }
 
+    /// None, whatever the file says: what is asked for is what hosts have.
+    pub(super) fn none(cluster: &'a Cluster) -> Self {
+        Self { cluster, keeping: None, kept: None, key: None, of_host: None }
+    }
+
     /// The authorities that were kept. No cluster begins with one that has ended.
     pub(super) fn found(&self, keepers: Keepers<'_>, now: OffsetDateTime) -> Result<FoundAuthorities, Failure> {
         let (Some(keeping), Some(kept)) = (&self.keeping, &self.kept) else { return Ok(FoundAuthorities::default()) };

@@ -31,6 +31,12 @@ impl StateFolder {
     pub fn snapshots_of(&self, cluster: &str) -> PathBuf {
         self.cluster(cluster).join("snapshots")
     }
+
+    /// The folder in which backups of a cluster are kept, where nobody names another place. It need not be there.
+    #[must_use]
+    pub fn backups_of(&self, cluster: &str) -> PathBuf {
+        self.cluster(cluster).join("backups")
+    }
 }
 
 impl SnapshotPlace {

@@ -15,6 +15,7 @@
 mod admission;
 mod api_server;
 mod api_server_support;
+mod backup;
 mod bad_input;
 mod bad_input_cases;
 mod bundle_fetch;

@@ -1,0 +1,14 @@
+//! Backups on the machine that kokctl runs on: each is one file, which holds every secret of its cluster.
+
+mod archive;
+mod file;
+mod folder;
+mod read;
+mod seal;
+#[cfg(test)]
+mod tests;
+
+pub use file::{BackupFile, KeptBackup, Made};
+pub use folder::{BackupPlace, Found};
+pub use read::{Contents, Spool, check, manifest_of, read};
+pub use seal::{Identities, Seal};

@@ -1,0 +1,129 @@
+//! A backup of a cluster that runs, and whether one can be restored on its hosts.
+
+mod hosts;
+
+use kok_crds::model::Cluster;
+use kok_tasks::backup::{self, CLUSTER, ENCRYPTION, KEYS, Versions, image_version};
+use kok_tasks::observe::{EtcdState, Looks};
+use kok_tasks::plan::Seen;
+use kok_tasks::preconditions;
+use kok_tasks::snapshot::{self, Snapshot};
+
+use super::context::Context;
+use crate::backup::{BackupFile, BackupPlace, KeptBackup, Made, Seal};
+use crate::clock::Clock;
+use crate::event::EventKind;
+use crate::failure::{Failure, Kind};
+use crate::run::{Keepers, Links, LookAt, cluster_keys, connect_each, fetch_key, fetch_snapshot, probe_all, told};
+pub use hosts::check_hosts;
+use hosts::{API_SERVER, texts};
+
+/// What a backup is made of, besides what hosts have, and where it goes.
+pub struct BackupRequest<'a> {
+    /// The cluster.
+    pub cluster: &'a Cluster,
+    /// The cluster's files, without secrets.
+    pub description: &'a str,
+    /// Where it goes.
+    pub place: &'a BackupPlace,
+    /// Who can read it.
+    pub seal: &'a Seal,
+}
+
+/// Writes a backup of a cluster: the snapshot of a member that is well, and the keys that the hosts keep. Nothing is changed on any host, so it may be done
+/// while another run is at work.
+///
+/// # Errors
+/// [`Failure`]s of hosts where no member gives a snapshot or nobody has the keys; [`Failure`] if it can't be written. Then nothing is kept.
+pub async fn back_up(context: &Context, request: &BackupRequest<'_>) -> Result<KeptBackup, Vec<Failure>> {
+    let cluster = request.cluster;
+    let (links, seen, mut silent) = look(context, cluster).await?;
+    let strangers = preconditions::strangers(cluster, &seen);
+    if !strangers.is_empty() {
+        return Err(strangers.into_iter().map(|refusal| Failure::refusal(Kind::Host, refusal)).collect());
+    }
+    let sources = match sources(cluster, &seen) {
+        Ok(sources) => sources,
+        Err(failure) => {
+            silent.push(failure);
+            return Err(silent);
+        }
+    };
+    for failure in silent {
+        context.events.send(EventKind::Warning(failure.told()));
+    }
+    write(context, request, &links, sources).await.map_err(|failure| vec![failure])
+}
+
+/// Whom the parts of a backup come from.
+struct Sources {
+    member: String,
+    form: snapshot::Form,
+    encryption: Option<String>,
+    control_plane: Option<String>,
+    etcd: Option<String>,
+    etcd_version: String,
+    revision: u64,
+}
+
+fn sources(cluster: &Cluster, seen: &Seen) -> Result<Sources, Failure> {
+    let taken = snapshot::of_running(cluster, seen).map_err(|refusal| Failure::refusal(Kind::Host, refusal))?;
+    let Snapshot::Of { host, form, key } = taken else {
+        return Err(Failure::new(Kind::Internal, "nobody was chosen to give a snapshot"));
+    };
+    let name = |host: &kok_crds::model::Host| host.name.clone();
+    let (etcd_version, revision) = match &seen.observations(&host).etcd {
+        Some(EtcdState::Ready(member)) => (member.version.clone(), member.revision),
+        _ => return Err(Failure::new(Kind::Internal, "the member that was chosen did not answer")),
+    };
+    let control_plane = preconditions::keeper(cluster, seen).map(name);
+    let etcd = preconditions::etcd_keeper(cluster, seen).map(name);
+    Ok(Sources { member: host, form, encryption: key, control_plane, etcd, etcd_version, revision })
+}
+
+/// Looks at all hosts that may have something of it. Those that are silent are failures that stop nothing, as long as others have it.
+async fn look(context: &Context, cluster: &Cluster) -> Result<(Links, Seen, Vec<Failure>), Vec<Failure>> {
+    let wanted = |host: &str| cluster.host(host).is_some_and(|host| host.roles.etcd || host.roles.control_plane);
+    let hosts = cluster.hosts.iter().filter(|host| wanted(&host.name)).map(|host| host.name.clone()).collect();
+    context.events.send(EventKind::HostsAwaited { hosts });
+    let (links, unreachable) = connect_each(cluster, wanted, &context.transport, &context.events).await?;
+    let mut silent: Vec<Failure> = unreachable.into_values().collect();
+    // What answers in the place of a host is no host that is away.
+    if silent.iter().any(Failure::is_doubt) {
+        return Err(silent);
+    }
+    let asked = cluster.hosts.iter().filter(|host| links.contains_key(&host.name)).map(|host| {
+        let looks: Looks = backup::looks(host).into_iter().collect();
+        (host.name.clone(), LookAt { looks, facts: true })
+    });
+    let mut seen = Seen::default();
+    if let Err(unanswered) = probe_all(&links, asked.collect(), &context.controller, &mut seen, &context.events).await {
+        silent.extend(unanswered);
+    }
+    Ok((links, seen, silent))
+}
+
+async fn write(context: &Context, request: &BackupRequest<'_>, links: &Links, sources: Sources) -> Result<KeptBackup, Failure> {
+    let (cluster, now) = (request.cluster, Clock::seconds());
+    let Sources { member, form, encryption, control_plane, etcd, etcd_version, revision } = sources;
+    let keepers = Keepers { control_plane: control_plane.as_deref(), etcd: etcd.as_deref(), encryption: encryption.as_deref() };
+    // They are short: where they can't be had, that is known before the rest has come.
+    let keys = cluster_keys(cluster, keepers, links, now).await?;
+    let kubernetes = match keepers.control_plane {
+        Some(host) => texts(links, host).await?.get(API_SERVER).and_then(|text| image_version(text)),
+        None => None,
+    };
+    let mut file = BackupFile::create(request.place, &cluster.name, now, request.seal, form)?;
+    file.add(KEYS, keys.expose().as_bytes())?;
+    if let Some(host) = keepers.encryption {
+        let hint = "restore that file from another control plane, or from a backup";
+        let configuration = fetch_key(links, host).await.map_err(|failure| failure.hint(hint))?;
+        file.add(ENCRYPTION, configuration.expose())?;
+    }
+    file.add(CLUSTER, request.description.as_bytes())?;
+    let (taken, said) = fetch_snapshot(links, (&member, form), |piece| file.push(piece), &context.events).await?;
+    let kubernetes = kubernetes.unwrap_or_else(|| cluster.kubernetes_version.clone()).to_string();
+    let versions = Versions { kokctl: env!("CARGO_PKG_VERSION").to_owned(), kubernetes, etcd: etcd_version };
+    let made = Made { versions, member: member.clone(), revision: Some(revision).filter(|revision| *revision > 0) };
+    taken.and_then(|()| file.finish(made)).map_err(|failure| told(failure, &member, said.as_deref()))
+}

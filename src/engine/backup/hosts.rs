@@ -1,0 +1,103 @@
+//! What control planes have that a backup is compared with.
+
+use std::time::Duration;
+
+use kok_crds::model::Cluster;
+use kok_pki::{AuthorityKind, Escrow, inspect_certificate};
+use kok_tasks::backup::{Manifest, Runs, Trusts, fits_host, image_version};
+use kok_tasks::digest::sha256;
+use kok_tasks::documents::encryption_key;
+use zeroize::Zeroizing;
+
+use crate::engine::context::Context;
+use crate::failure::{Failure, Kind};
+use crate::remote::Script;
+use crate::run::{Links, connect_each};
+
+/// Some short files.
+const READ: Duration = Duration::from_secs(30);
+
+/// What is between two files: none of them has a line that begins so.
+const SEPARATOR: &str = "= next =\n";
+
+/// What is read, below `/etc/kubernetes`.
+const FILES: [&str; 7] = [
+    "pki/ca.crt",
+    "pki/etcd/ca.crt",
+    "pki/front-proxy-ca.crt",
+    "pki/sa.pub",
+    "apiserver/encryption.yaml",
+    "manifests/kube-apiserver.yaml",
+    "manifests/etcd.yaml",
+];
+const SERVICE_ACCOUNTS: usize = 3;
+const ENCRYPTION: usize = 4;
+/// The place of the API server's manifest among these.
+pub(super) const API_SERVER: usize = 5;
+const ETCD: usize = 6;
+
+/// These files of a host, empty where it does not have one. Among them is the key to encrypt with.
+pub(super) async fn texts(links: &Links, host: &str) -> Result<Vec<Zeroizing<String>>, Failure> {
+    let link = links.get(host).ok_or_else(|| Failure::new(Kind::Internal, format!("there is no connection to {host}")))?;
+    let script =
+        format!("for file in {}; do cat \"/etc/kubernetes/$file\" 2>/dev/null || :; printf '%s' '{SEPARATOR}'; done", FILES.join(" "));
+    let output = link.scripts().await?.run(Script::new(script), READ).await?;
+    let (is_whole, text) = (output.is_success() && !output.stdout_truncated, Zeroizing::new(output.stdout.clone()));
+    let text = Zeroizing::new(String::from_utf8_lossy(&text).into_owned());
+    let texts: Vec<Zeroizing<String>> = text.split_terminator(SEPARATOR).map(|file| Zeroizing::new(file.to_owned())).collect();
+    if is_whole && texts.len() == FILES.len() {
+        return Ok(texts);
+    }
+    let failure = Failure::new(Kind::Host, "its certificates can't be read").at(link.place());
+    let because = output.reason().unwrap_or_else(|| "the answer was cut off".to_owned());
+    Err(failure.because(because).hint("look at /etc/kubernetes/pki there; nothing was changed"))
+}
+
+/// What keeps a backup from being restored on the control planes: all of them have to answer, and to have its keys. Nothing is changed.
+///
+/// # Errors
+/// All that keeps it.
+pub async fn check_hosts(context: &Context, cluster: &Cluster, lost: &[String], backup: (&Manifest, &Escrow)) -> Result<(), Vec<Failure>> {
+    let wanted = |name: &str| !lost.iter().any(|lost| lost == name) && cluster.host(name).is_some_and(|host| host.roles.control_plane);
+    let (links, unreachable) = connect_each(cluster, wanted, &context.transport, &context.events).await?;
+    let mut failures: Vec<Failure> = unreachable.into_values().collect();
+    let of_backup = of_backup(backup.1);
+    for host in links.keys() {
+        match texts(&links, host).await {
+            Ok(texts) => {
+                let (has, runs) = of_host(&texts);
+                let refusals = fits_host(backup.0, &of_backup, host, (&has, &runs));
+                failures.extend(refusals.into_iter().map(|refusal| Failure::refusal(Kind::Host, refusal)));
+            }
+            Err(failure) => failures.push(failure),
+        }
+    }
+    if failures.is_empty() { Ok(()) } else { Err(failures) }
+}
+
+fn of_backup(keys: &Escrow) -> Trusts {
+    let authorities = keys.authorities();
+    Trusts {
+        authorities: AuthorityKind::ALL
+            .map(|kind| (kind, fingerprint(authorities.get(kind).certificate_pem()).unwrap_or_default()))
+            .to_vec(),
+        service_accounts: Some(sha256(authorities.service_account().public_key_pem().trim().as_bytes())),
+        encryption: keys.encryption_key().map(|key| sha256(key.expose().as_bytes())),
+    }
+}
+
+fn of_host(texts: &[Zeroizing<String>]) -> (Trusts, Runs) {
+    let text = |index: usize| texts.get(index).map(|text| text.trim()).filter(|text| !text.is_empty());
+    let kinds = [AuthorityKind::Kubernetes, AuthorityKind::Etcd, AuthorityKind::FrontProxy];
+    let authorities = kinds.into_iter().enumerate().filter_map(|(index, kind)| Some((kind, fingerprint(text(index)?)?))).collect();
+    let trusts = Trusts {
+        authorities,
+        service_accounts: text(SERVICE_ACCOUNTS).map(|key| sha256(key.as_bytes())),
+        encryption: text(ENCRYPTION).and_then(encryption_key).map(|key| sha256(key.as_bytes())),
+    };
+    (trusts, Runs { kubernetes: text(API_SERVER).and_then(image_version), etcd: text(ETCD).and_then(image_version) })
+}
+
+fn fingerprint(certificate: &str) -> Option<String> {
+    inspect_certificate(certificate).ok().map(|facts| facts.sha256)
+}

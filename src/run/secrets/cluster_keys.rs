@@ -1,0 +1,31 @@
+//! All keys of a cluster that runs, for a backup of it.
+
+use kok_crds::model::Cluster;
+use kok_pki::{Secret, escrow};
+use time::OffsetDateTime;
+
+use super::encryption_key::read_encryption_key;
+use super::escrow::Escrowed;
+use super::keepers::{Keepers, read_authorities};
+use crate::failure::{Failure, Kind};
+use crate::run::link::Links;
+
+/// The keys that can't be made a second time, as an escrow has them: read from the hosts that keep them, and nothing is made.
+///
+/// # Errors
+/// [`Failure`] where nobody keeps them, or they can't be read.
+pub async fn cluster_keys(cluster: &Cluster, keepers: Keepers<'_>, links: &Links, now_seconds: i64) -> Result<Secret, Failure> {
+    if keepers.control_plane.is_none() || keepers.etcd.is_none() {
+        let failure =
+            Failure::new(Kind::Host, "the keys of the cluster can't be read").because("no host that answers has all of its authorities");
+        return Err(failure.hint("`kokctl status` says what is wrong with the control planes, and with the hosts of etcd"));
+    }
+    let now = OffsetDateTime::from_unix_timestamp(now_seconds).unwrap_or(OffsetDateTime::UNIX_EPOCH);
+    let none = Escrowed::none(cluster);
+    let authorities = read_authorities(cluster, keepers, (&none, true), links, now).await?;
+    let key = match keepers.encryption {
+        Some(host) => Some(read_encryption_key(host, links).await?),
+        None => None,
+    };
+    Ok(escrow(&cluster.name, &authorities, key.as_ref().map(|key| key.as_str())))
+}
