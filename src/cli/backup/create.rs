@@ -88,3 +88,52 @@ impl Arguments {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "these are tests")]
+
+    use super::Arguments;
+    use crate::cli::test_files::{parse, read_line};
+    use crate::failure::Failure;
+
+    const KEY: &str = "age1ql3z7hjy54pw3hyww5ayyfg7zqgvc7w3j2elw8zmrj2kg5sfn9aqmcac8p";
+
+    /// Whether what is written is encrypted.
+    fn is_encrypted(vars: &str, line: &[&str]) -> Result<bool, Failure> {
+        let file = format!(
+            "apiVersion: kubean.io/v1alpha1\nkind: Cluster\nmetadata: {{name: c}}\nspec:\n  kubernetesVersion: 1.37.1\n  hosts:\n\
+             {}- {{name: cp1, address: 10.0.0.11, roles: [control-plane]}}\n  vars: {{{vars}}}\n",
+            "  "
+        );
+        read_line(&file, ("backup-create", ""), line, |arguments: &Arguments| {
+            let (_, cluster, _) = arguments.cluster.described(&arguments.extra)?;
+            arguments.seal(&cluster.settings.backup).map(|seal| seal.is_encrypted()).map_err(|failure| vec![failure])
+        })
+    }
+
+    #[test]
+    fn it_has_to_be_said_who_can_read_it() {
+        let of_file = format!("backup_recipients: [{KEY}]");
+        let failure = is_encrypted("", &[]).unwrap_err();
+        assert!(failure.hint.unwrap().contains("--recipient"));
+        assert!(is_encrypted("etcd_backup_prefix: /srv", &[]).is_err(), "a folder says nothing of that");
+        assert_eq!(is_encrypted(&of_file, &[]), Ok(true));
+        assert_eq!(is_encrypted("", &["--recipient", KEY]), Ok(true));
+        assert_eq!(is_encrypted("backup_encrypt: false", &["--recipient", KEY]), Ok(true));
+        assert_eq!(is_encrypted("backup_encrypt: false", &[]), Ok(false));
+        assert_eq!(is_encrypted(&of_file, &["--no-encryption"]), Ok(false));
+        assert!(is_encrypted("", &["--recipient", "age1nobody"]).is_err());
+        assert!(parse::<Arguments>(["create", "-f", "c.yaml", "--recipient", KEY, "--no-encryption"]).is_err());
+    }
+
+    #[test]
+    fn no_login_is_written() {
+        let file = "apiVersion: kubean.io/v1alpha1\nkind: Cluster\nmetadata: {name: c}\nspec:\n  kubernetesVersion: 1.37.1\n  \
+                    ssh: {user: ops, password: c4n4ry-of-a-login, sudoPassword: c4n4ry-of-sudo}\n  \
+                    hosts:\n  - {name: cp1, address: 10.0.0.11, roles: [control-plane]}\n";
+        let described = |arguments: &Arguments| arguments.cluster.described(&arguments.extra);
+        let (_, _, text) = read_line(file, ("backup-create", ""), &[], described).unwrap();
+        assert!(text.contains("10.0.0.11") && text.contains("user: ops") && !text.contains("c4n4ry"), "{text}");
+    }
+}

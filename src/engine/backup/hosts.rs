@@ -81,7 +81,7 @@ fn of_backup(keys: &Escrow) -> Trusts {
         authorities: AuthorityKind::ALL
             .map(|kind| (kind, fingerprint(authorities.get(kind).certificate_pem()).unwrap_or_default()))
             .to_vec(),
-        service_accounts: Some(sha256(authorities.service_account().public_key_pem().trim().as_bytes())),
+        service_accounts: Some(of_pem(&authorities.service_account().public_key_pem())),
         encryption: keys.encryption_key().map(|key| sha256(key.expose().as_bytes())),
     }
 }
@@ -92,7 +92,7 @@ fn of_host(texts: &[Zeroizing<String>]) -> (Trusts, Runs) {
     let authorities = kinds.into_iter().enumerate().filter_map(|(index, kind)| Some((kind, fingerprint(text(index)?)?))).collect();
     let trusts = Trusts {
         authorities,
-        service_accounts: text(SERVICE_ACCOUNTS).map(|key| sha256(key.as_bytes())),
+        service_accounts: text(SERVICE_ACCOUNTS).map(of_pem),
         encryption: text(ENCRYPTION).and_then(encryption_key).map(|key| sha256(key.as_bytes())),
     };
     (trusts, Runs { kubernetes: text(API_SERVER).and_then(image_version), etcd: text(ETCD).and_then(image_version) })
@@ -100,4 +100,9 @@ fn of_host(texts: &[Zeroizing<String>]) -> (Trusts, Runs) {
 
 fn fingerprint(certificate: &str) -> Option<String> {
     inspect_certificate(certificate).ok().map(|facts| facts.sha256)
+}
+
+/// Where lines end is nobody's.
+fn of_pem(text: &str) -> String {
+    sha256(text.split_whitespace().collect::<String>().as_bytes())
 }
