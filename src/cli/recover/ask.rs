@@ -9,14 +9,18 @@ use crate::clock::moment;
 use crate::failure::{Failure, Kind};
 use crate::ui::status_line;
 
-/// What each member has, a line each; the one that is taken is marked.
-fn lines(candidates: &[Candidate], lost: &[String], taken: Option<&str>) -> Vec<String> {
+/// What each member has, a line each; the one that is taken is marked. Without a quorum there is `no_leader`.
+fn lines(candidates: &[Candidate], lost: &[String], taken: Option<&str>, no_leader: bool) -> Vec<String> {
     let number = |number: Option<u64>| number.map_or_else(|| "?".to_owned(), |number| number.to_string());
     let mut rows = vec![["HOST", "MEMBER", "REVISION", "TERM", "ENTRY", "LAST WRITE", "DATA", ""].map(str::to_owned)];
     for candidate in candidates {
         let Candidate { host, runs, revision, term, index, last_write, bytes, .. } = candidate;
         let has = |text: String| if bytes.is_some() { text } else { "-".to_owned() };
-        let state = if *runs { "runs, no leader" } else { "does not run" };
+        let state = match *runs {
+            true if no_leader => "runs, no leader",
+            true => "runs",
+            false => "does not run",
+        };
         let size = bytes.map_or_else(|| "none".to_owned(), |bytes| format!("{:.1} MB", bytes as f64 / 1e6));
         let last = last_write.map_or_else(|| "?".to_owned(), |seconds| moment(seconds, "%Y-%m-%d %H:%M:%S"));
         let mark = if taken == Some(host) { "taken" } else { "" };
@@ -46,9 +50,9 @@ fn lines(candidates: &[Candidate], lost: &[String], taken: Option<&str>) -> Vec<
     rows.iter().map(line).collect()
 }
 
-/// Shows what each member has.
+/// Shows what each member has of an etcd without a quorum.
 pub(super) fn show(candidates: &[Candidate], lost: &[String], taken: Option<&str>) {
-    lines(candidates, lost, taken).iter().for_each(|text| status_line(text));
+    lines(candidates, lost, taken, true).iter().for_each(|text| status_line(text));
 }
 
 /// Asks whether a recovery is to begin, of whoever has not agreed yet.
@@ -62,7 +66,8 @@ pub(in crate::cli) fn agreed(
     at: Option<&Position>,
 ) -> Result<(), Failure> {
     let lost: Vec<String> = recovery.lost.iter().cloned().collect();
-    show(candidates, &lost, Some(&recovery.host).filter(|_| recovery.origin == Origin::Member).map(String::as_str));
+    let taken = Some(&recovery.host).filter(|_| recovery.origin == Origin::Member).map(String::as_str);
+    lines(candidates, &lost, taken, !recovery.origin.replaces()).iter().for_each(|text| status_line(text));
     let words = words(recovery, candidates);
     match at {
         _ if yes => status_line(&words),
@@ -148,7 +153,7 @@ mod tests {
 
     #[test]
     fn each_member_has_a_line() {
-        let shown = lines(&[candidate("cp2", Some(42)), candidate("cp3", None)], &["cp1".to_owned()], Some("cp2"));
+        let shown = lines(&[candidate("cp2", Some(42)), candidate("cp3", None)], &["cp1".to_owned()], Some("cp2"), true);
         assert_eq!(shown.len(), 4);
         assert_eq!(shown[1], "cp2   runs, no leader  42        42    42     1970-01-01 00:00:00  34.1 MB  taken");
         assert!(shown[2].starts_with("cp3   does not run     -") && shown[2].ends_with("none"), "{}", shown[2]);
