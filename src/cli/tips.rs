@@ -87,7 +87,7 @@ const OPTIONS: Table = &[
     (&["--list-tasks", "--list-tags"], "`kokctl plan FILE --steps` lists all steps"),
     (&["--start-at-task", "--step"], "leave it out: a run goes on by itself where the last one ended"),
     (&["-o", "--output"], "`--json` prints it for programs, where a verb has it"),
-    (&["-y", "--assume-yes", "--auto-approve", "--force", "--grace-period"], "only `kokctl reset` asks: `--yes` answers"),
+    (&["-y", "--assume-yes", "--auto-approve", "--force", "--grace-period"], "`--yes` answers where a verb asks"),
     (&["-c", "--config", "--manifest"], "the file is given as it is, or with -f: `kokctl VERB FILE`"),
     (
         &["-n", "--namespace", "--context", "--kubeconfig", "-A", "--all-namespaces"],

@@ -131,9 +131,9 @@ pub(super) async fn run(arguments: &Arguments) -> Result<(), Vec<Failure>> {
 fn ask(cluster: &Cluster) -> Result<(), Failure> {
     if !std::io::stdin().is_terminal() {
         let failure = Failure::new(Kind::Declined, "nobody confirmed the upgrade").because("standard input is no terminal");
-        return Err(failure.hint("add --yes: there is no way back but the snapshot of etcd that is taken first"));
+        return Err(failure.hint("add --yes: there is no way back, and a snapshot of etcd is taken first"));
     }
-    reset::ask_words(cluster, "the upgrade", "There is no way back but the snapshot of etcd that is taken first.")
+    reset::ask_words(cluster, "the upgrade", "There is no way back; a snapshot of etcd is taken first.")
 }
 
 /// Which way it goes: versions, stages with what each disturbs, and what was found.

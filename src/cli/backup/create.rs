@@ -34,6 +34,9 @@ pub(super) struct Arguments {
     /// Don't encrypt it: whoever gets the file has every secret of the cluster, and the keys of its authorities
     #[arg(long, conflicts_with = "recipient")]
     no_encryption: bool,
+    /// Remove no older backup, whatever `keep` says: the one that is to be restored may be among those that this one takes the place of
+    #[arg(long)]
+    no_prune: bool,
 }
 
 pub(super) async fn run(arguments: &Arguments) -> Result<(), Vec<Failure>> {
@@ -47,7 +50,7 @@ pub(super) async fn run(arguments: &Arguments) -> Result<(), Vec<Failure>> {
     let request = BackupRequest { cluster: &cluster, description: &description, place: &place, seal: &seal };
     let kept = engine::back_up(&context, &request).await?;
     line(&told(&kept, &seal));
-    prune(&place, &cluster.name, backup).map_err(one)
+    if arguments.no_prune { Ok(()) } else { prune(&place, &cluster.name, backup).map_err(one) }
 }
 
 /// What there is now.

@@ -64,7 +64,13 @@ fn hint(which: &[&HeldCertificate]) -> String {
     let authority = which.iter().any(|it| it.authority).then_some(
         "an authority is replaced by hand, before its end: Kubernetes' documentation has it as \"Manual Rotation of CA Certificates\"",
     );
-    let leaves = which.iter().any(|it| !it.authority).then_some("`kokctl certs renew FILE` makes them anew");
+    // What has ended lets nobody in any more, kubelets among them, whose own no renewal touches.
+    let is_for_apply = |it: &&&HeldCertificate| it.urgency == EndUrgency::Ended || it.name == "kubelet.conf";
+    let leaf = which.iter().filter(|it| !it.authority);
+    let leaves = leaf.clone().next().map(|_| match leaf.clone().find(is_for_apply) {
+        Some(_) => "`kokctl apply FILE` makes them anew, what kubelets have of their own too",
+        None => "`kokctl certs renew FILE` makes them anew",
+    });
     leaves.into_iter().chain(authority).collect::<Vec<_>>().join("; ")
 }
 

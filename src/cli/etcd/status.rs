@@ -94,7 +94,7 @@ pub(super) fn alarms(members: &[EtcdMemberStatus]) -> Option<Failure> {
     let told: Vec<String> = alarmed.iter().map(|member| format!("{}: {}", member.host, member.alarms.join(", "))).collect();
     let failure = Failure::new(Kind::Host, counted(alarmed.len(), "member of etcd has an alarm", "members of etcd have alarms"));
     let hint = match alarmed.iter().any(|member| member.alarms.contains(&"CORRUPT")) {
-        true => "CORRUPT: its data differ from those of the others; `kokctl replace HOST` makes it anew",
+        true => "CORRUPT: its data differ from those of the others; docs/etcd.md says what to do",
         false => "NOSPACE: etcd takes nothing new; `kokctl etcd alarm --disarm` makes room and ends that",
     };
     (!alarmed.is_empty()).then(|| failure.because(told.join("; ")).hint(hint))
@@ -142,6 +142,6 @@ mod tests {
         let with = |alarms_of: Vec<&'static str>| EtcdMemberStatus { alarms: alarms_of, ..member() };
         let hint = |members: &[EtcdMemberStatus]| alarms(members).and_then(|failure| failure.hint).unwrap_or_default();
         assert!(hint(&[with(vec!["NOSPACE"]), member()]).contains("--disarm"));
-        assert!(hint(&[with(vec!["NOSPACE"]), with(vec!["CORRUPT"])]).contains("replace"));
+        assert!(hint(&[with(vec!["NOSPACE"]), with(vec!["CORRUPT"])]).contains("docs/etcd.md"));
     }
 }

@@ -106,10 +106,8 @@ impl Cause {
     pub fn hint(&self) -> String {
         match self {
             Self::ListsDiffer(_) => "see `etcdctl member list` on each of them".to_owned(),
-            Self::Corrupt(member) => {
-                format!("`kokctl replace` the host of {member}: its member leaves, and it joins anew with the data of the others")
-            }
-            Self::NoSpace(_) => "defragment the members one by one (`etcdctl defrag`), then `etcdctl alarm disarm`".to_owned(),
+            Self::Corrupt(_) => "which data are right is for a person to say: docs/etcd.md".to_owned(),
+            Self::NoSpace(_) => "`kokctl etcd alarm -f FILE --disarm` makes room and ends the alarm: docs/etcd.md".to_owned(),
             Self::NeverStarted(member) => format!("`kokctl apply` goes on with {member}, if the file has it; or `kokctl remove` it"),
             Self::Ill { members, .. } => {
                 format!("mend etcd on {} first", listed(members.iter().map(|ill| ill.name.as_str())))

@@ -133,7 +133,7 @@ fn refused(cluster: &Cluster, wanted: &EtcdRoom<'_>, known: &[(&Host, &EtcdMembe
     refusals.extend(silent.filter(|_| *wanted != EtcdRoom::Disarm || known.is_empty()).map(|host| silence(host, seen)));
     if !alarmed(known, EtcdAlarm::Corrupt).is_empty() {
         let refusal = Refusal::new("a member of etcd has data that differ from those of the others").because("etcd says CORRUPT");
-        refusals.push(refusal.hint("`kokctl etcd status` names it; `kokctl replace HOST` makes it anew"));
+        refusals.push(refusal.hint("`kokctl etcd status` names it; docs/etcd.md says what to do"));
     }
     refusals
 }

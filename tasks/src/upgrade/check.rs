@@ -146,8 +146,11 @@ fn removed_apis(cluster: &Cluster, seen: &Seen, to: &Version, found: &mut Vec<Fo
 }
 
 fn etcd(cluster: &Cluster, seen: &Seen, found: &mut Vec<Found>) {
+    const MEND: &str = "mend etcd first: `kokctl status` shows its members";
+    const ROOM: &str = "`kokctl etcd defrag -f FILE` gives back what holds nothing; where most is in use (`kokctl etcd status`), delete what is not needed, \
+                        or raise `etcd_quota_backend_bytes` and apply it in the present version";
     for host in cluster.etcd_hosts() {
-        let at = format!("host {}", host.name);
+        let (at, mut hint) = (format!("host {}", host.name), MEND);
         let what = match &seen.observations(&host.name).etcd {
             Some(EtcdState::Ready(member)) if !member.errors.is_empty() => {
                 format!("its member of etcd complains: {}", member.errors.join(", "))
@@ -159,6 +162,7 @@ fn etcd(cluster: &Cluster, seen: &Seen, found: &mut Vec<Found>) {
                 .filter(|quota| member.size.saturating_mul(100) > quota.saturating_mul(100 - LEAST_FREE))
             {
                 Some(quota) => {
+                    hint = ROOM;
                     format!("its member of etcd has {} of {} MiB, and less than {LEAST_FREE} % are free", member.size >> 20, quota >> 20)
                 }
                 None => continue,
@@ -166,7 +170,7 @@ fn etcd(cluster: &Cluster, seen: &Seen, found: &mut Vec<Found>) {
             _ => "its member of etcd does not answer".to_owned(),
         };
         let refusal = Refusal::new(what).at(at).because("each member is started anew, which the others have to do without");
-        push(found, CheckName::Etcd, true, refusal.hint("mend etcd first: `kokctl status` shows its members"));
+        push(found, CheckName::Etcd, true, refusal.hint(hint));
     }
 }
 

@@ -212,7 +212,7 @@ impl Refused {
             Self::Older { runs, to } => Refusal::new(format!("Kubernetes {runs} runs, and {to} is asked for"))
                 .at(place)
                 .because("Kubernetes can't go back to an older version, which would not read what the newer one has stored")
-                .hint(format!("ask for {runs} or a newer one; what was stored before an upgrade is in its snapshot, which `kokctl recover --from` gives back")),
+                .hint(format!("ask for {runs} or a newer one")),
             Self::Skew(because) => no_way(because).hint("bring what is behind to the others' version by the means with which it was begun"),
             Self::Lacks(what) => Refusal::new(format!("the bundle holds no {}", listed(what.iter().map(String::as_str))))
                 .at(place)

@@ -110,7 +110,7 @@ fn who_is_ill_is_named() {
     let corrupt = seen(&world, |_, member| member.errors = vec!["memberID:3 alarm:CORRUPT ".to_owned()]);
     for wanted in [EtcdRoom::Defragment(&[]), EtcdRoom::Disarm] {
         let refusals = made(&world, &wanted, &corrupt).unwrap_err();
-        assert!(told(&refusals).contains("CORRUPT") && told(&refusals).contains("kokctl replace"), "{refusals:?}");
+        assert!(told(&refusals).contains("CORRUPT") && told(&refusals).contains("docs/etcd.md"), "{refusals:?}");
     }
     let mut silent = seen(&world, |_, _| {});
     silent.add_observations("cp3", Observations { etcd: Some(EtcdState::NotReady("refused".to_owned())), ..Observations::default() });
