@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::fs::{self, DirBuilder, File};
 use std::io::{self, BufReader, ErrorKind, Read, Write as _};
+use std::os::fd::AsRawFd as _;
 use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
 
@@ -34,41 +35,37 @@ pub struct Contents {
     pub snapshot_sha256: String,
 }
 
-/// A place for the snapshot while it is sent to a host: readable by its owner only, and gone when this is dropped.
+/// A place for the snapshot while it is sent to a host. It has no name, so that nobody else can read or remove it, and it is gone with this process.
 pub struct Spool {
     path: PathBuf,
     file: File,
 }
 
 impl Spool {
-    /// In a folder of kokctl's own, which is made. A name of this end is removed there by whoever has the cluster's lock next, should this process be killed.
+    /// On the disk of a folder of kokctl's own, which is made.
     ///
     /// # Errors
     /// [`Failure`] if it can't be written.
     pub fn create(folder: &Path) -> Result<Self, Failure> {
-        let path = folder.join(".restore.db.kokctl-part");
+        let named = folder.join(format!(".restore-{}.db", std::process::id()));
         let made = DirBuilder::new().recursive(true).mode(0o700).create(folder);
         let file = made.and_then(|()| {
-            let _ = fs::remove_file(&path);
-            File::options().create_new(true).write(true).mode(0o600).open(&path)
+            let _ = fs::remove_file(&named);
+            let file = File::options().create_new(true).read(true).write(true).mode(0o600).open(&named)?;
+            fs::remove_file(&named).map(|()| file)
         });
         let file = file.map_err(|error| {
-            let failure = Failure::new(Kind::Internal, "the snapshot can't be unpacked").at(path.display().to_string());
+            let failure = Failure::new(Kind::Internal, "the snapshot can't be unpacked").at(folder.display().to_string());
             failure.because(error.to_string()).hint("make room or correct the rights there; nothing was changed")
         })?;
+        let path = PathBuf::from(format!("/proc/self/fd/{}", file.as_raw_fd()));
         Ok(Self { path, file })
     }
 
-    /// Where it is.
+    /// By which this process reads it, from its beginning each time.
     #[must_use]
     pub fn path(&self) -> &Path {
         &self.path
-    }
-}
-
-impl Drop for Spool {
-    fn drop(&mut self) {
-        let _ = fs::remove_file(&self.path);
     }
 }
 

@@ -94,7 +94,7 @@ pub(super) async fn run(arguments: &Arguments) -> Result<(), Vec<Failure>> {
     let Recovered { recovery, outcome } =
         recovered.map_err(|error| left(&error).into_iter().chain(failures(error, "recover --continue")).collect::<Vec<_>>())?;
     match (arguments.undo, &recovery, outcome) {
-        (true, ..) => session.say("the recovery is taken back: the hosts have what they had, and etcd has no quorum"),
+        (true, ..) => session.say("the recovery is taken back: the hosts have what they had of etcd before it began"),
         (false, None, None) => session.say("nothing to do"),
         (false, recovery, _) => ask::done(&cluster, recovery.as_ref(), session.seconds()).iter().for_each(|text| session.say(text)),
     }
@@ -165,7 +165,8 @@ async fn begin(
     let id = format!("{}-{}", Clock::compact(), hex::encode(random_bytes::<2>().map_err(|failure| vec![failure])?));
     let revision = candidates.iter().find(|candidate| candidate.host == chosen).and_then(|candidate| candidate.revision);
     let least = revision.filter(|_| origin == Origin::Member).unwrap_or_default();
-    let recovery = Recovery { id, host: chosen, origin, least, lost: lost.iter().cloned().collect() };
+    let newest = candidates.iter().filter_map(|candidate| candidate.revision).max().unwrap_or_default();
+    let recovery = Recovery { id, host: chosen, origin, least, newest, lost: lost.iter().cloned().collect() };
     let mut refusals = check_chosen(&recovery, &candidates);
     refusals.extend(snapshot.and_then(|snapshot| snapshot::room(snapshot, &recovery.host, &candidates)));
     if !refusals.is_empty() {

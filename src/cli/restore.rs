@@ -70,7 +70,8 @@ pub(super) async fn run(arguments: &Arguments) -> Result<(), Vec<Failure>> {
     // What the bundle lacks is said before anything stands still.
     let bundle = Arc::new(arguments.bundle.open_or_fetch(&cluster, &transport).await?);
     let begun = if arguments.goes_on { None } else { Some(begin(arguments, &cluster, (&contents, &snapshot)).await?) };
-    let wish = begun.as_ref().map_or(RecoverWish::GoOn, RecoverWish::Begin);
+    let origin = Origin::Backup { sha256: snapshot.sha256.clone() };
+    let wish = begun.as_ref().map_or(RecoverWish::GoOnFrom(&origin), RecoverWish::Begin);
     let (session, lock) = Session::open(&cluster, &arguments.changing, transport).map_err(one)?;
     let selection = Selection::whole();
     let apply =
@@ -138,6 +139,14 @@ fn artifact(contents: &Contents, spool: &Spool) -> Artifact {
     }
 }
 
+/// How much is lost. A restore moves revisions on by a billion, so that after one they tell nothing of how many changes there were.
+fn lost_words(newest: u64, of_backup: u64) -> String {
+    match newest.saturating_sub(of_backup) {
+        lost if lost < 1_000_000_000 => format!("the cluster is at revision {newest} by now: up to {lost} of its changes are lost"),
+        _ => format!("the cluster is at revision {newest} by now, after an earlier restore: all that was written since the backup is lost"),
+    }
+}
+
 /// Compares the hosts with the backup, shows what there is and what is lost, and asks whether it is to be begun.
 async fn begin(arguments: &Arguments, cluster: &Cluster, (contents, snapshot): (&Contents, &Artifact)) -> Result<Recovery, Vec<Failure>> {
     let context = process::context(process::controller().map_err(|failure| vec![failure])?);
@@ -146,24 +155,22 @@ async fn begin(arguments: &Arguments, cluster: &Cluster, (contents, snapshot): (
     if !refused.is_empty() {
         return Err(refused);
     }
-    check_hosts(&context, cluster, lost, (&contents.manifest, &contents.keys)).await?;
+    let own: Vec<&str> = candidates.iter().map(|candidate| candidate.host.as_str()).collect();
+    check_hosts(&context, cluster, &own, (&contents.manifest, &contents.keys)).await?;
     let roomiest = || candidates.iter().max_by_key(|candidate| candidate.free).map(|candidate| candidate.host.clone());
     let host = arguments.member.clone().or_else(roomiest).unwrap_or_default();
     let id = format!("{}-{}", Clock::compact(), hex::encode(random_bytes::<2>().map_err(|failure| vec![failure])?));
     let origin = Origin::Backup { sha256: snapshot.sha256.clone() };
-    let recovery = Recovery { id, host, origin, least: 0, lost: lost.iter().cloned().collect() };
+    let newest = candidates.iter().filter_map(|candidate| candidate.revision).max();
+    let recovery = Recovery { id, host, origin, least: 0, newest: newest.unwrap_or_default(), lost: lost.iter().cloned().collect() };
     let mut refusals = check_chosen(&recovery, &candidates);
     refusals.extend(snapshot::room(snapshot, &recovery.host, &candidates));
     if !refusals.is_empty() {
         return Err(refusals.into_iter().map(|refusal| Failure::refusal(Kind::Host, refusal)).collect());
     }
     told(&contents.manifest, Clock::seconds()).iter().for_each(|text| status_line(text));
-    let newest = candidates.iter().filter_map(|candidate| candidate.revision).max();
     if let (Some(newest), Some(of_backup)) = (newest, contents.manifest.revision) {
-        status_line(&format!(
-            "the cluster is at revision {newest} by now: up to {} of its changes are lost",
-            newest.saturating_sub(of_backup)
-        ));
+        status_line(&lost_words(newest, of_backup));
     }
     ask::agreed((cluster, &recovery), &candidates, arguments.yes, None).map_err(|failure| vec![failure])?;
     Ok(recovery)

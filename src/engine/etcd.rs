@@ -65,7 +65,41 @@ pub async fn etcd_status(context: &Context, cluster: &Cluster) -> Result<(Vec<Et
     }
     let strangers = preconditions::strangers(cluster, &seen);
     failures.extend(strangers.into_iter().map(|refusal| Failure::refusal(Kind::Host, refusal)));
-    Ok((cluster.etcd_hosts().filter(|host| links.contains_key(&host.name)).map(|host| of_host(host, &seen)).collect(), failures))
+    let asked = cluster.etcd_hosts().filter(|host| links.contains_key(&host.name));
+    let mut members: Vec<EtcdMemberStatus> = asked.map(|host| of_host(host, &seen)).collect();
+    of_silent(cluster, &seen, &mut members);
+    Ok((members, failures))
+}
+
+const fn word(alarm: EtcdAlarm) -> &'static str {
+    match alarm {
+        EtcdAlarm::NoSpace => "NOSPACE",
+        EtcdAlarm::Corrupt => "CORRUPT",
+    }
+}
+
+/// Alarms of members that don't answer themselves, as the others tell them: etcd takes nothing new for these, too.
+fn of_silent(cluster: &Cluster, seen: &Seen, members: &mut Vec<EtcdMemberStatus>) {
+    let ready = cluster.etcd_hosts().filter_map(|host| match &seen.observations(&host.name).etcd {
+        Some(EtcdState::Ready(member)) => Some(member),
+        _ => None,
+    });
+    for member in ready {
+        for (id, alarm) in member.alarms() {
+            if members.iter().any(|known| known.answers && known.id == format!("{id:x}")) {
+                continue;
+            }
+            let name = member.members.iter().find(|peer| peer.id == id).map_or_else(|| format!("member {id:x}"), |peer| peer.name.clone());
+            match members.iter_mut().find(|known| known.host == name) {
+                Some(known) if known.alarms.contains(&word(alarm)) => {}
+                Some(known) => known.alarms.push(word(alarm)),
+                None => {
+                    let said = Some("nobody asked it; others say this of it".to_owned());
+                    members.push(EtcdMemberStatus { host: name, said, alarms: vec![word(alarm)], ..EtcdMemberStatus::default() });
+                }
+            }
+        }
+    }
 }
 
 fn of_host(host: &Host, seen: &Seen) -> EtcdMemberStatus {
@@ -76,10 +110,6 @@ fn of_host(host: &Host, seen: &Seen) -> EtcdMemberStatus {
         Some(EtcdState::NotReady(said)) => return silent(said),
         Some(EtcdState::Absent) => return silent("nothing of it is set up there"),
         None => return silent("it was not asked"),
-    };
-    let word = |alarm| match alarm {
-        EtcdAlarm::NoSpace => "NOSPACE",
-        EtcdAlarm::Corrupt => "CORRUPT",
     };
     let mut alarms: Vec<&str> = member.alarms().filter(|(id, _)| *id == member.id).map(|(_, alarm)| word(alarm)).collect();
     alarms.sort_unstable();

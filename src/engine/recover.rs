@@ -3,7 +3,7 @@
 use kok_crds::model::Cluster;
 use kok_tasks::artifact::Artifact;
 use kok_tasks::plan::RecoveryStage;
-use kok_tasks::recovery::Recovery;
+use kok_tasks::recovery::{Origin, Recovery};
 
 use super::apply::{Apply, ApplyRequest, verify};
 use super::context::{Context, Options};
@@ -33,6 +33,8 @@ pub enum RecoverWish<'a> {
     Begin(&'a Recovery),
     /// It goes on, if it has begun; and those that are no members yet join.
     GoOn,
+    /// The one goes on that was begun from this.
+    GoOnFrom(&'a Origin),
     /// It is taken back.
     TakeBack,
 }
@@ -82,6 +84,7 @@ impl Anew<'_> {
         match (self.stage, self.request.wish) {
             (_, RecoverWish::TakeBack) => Next::TakeBack,
             (Stage::Aside, RecoverWish::Begin(recovery)) => Next::Begin(recovery),
+            (Stage::Aside, RecoverWish::GoOnFrom(origin)) => Next::GoOnFrom(origin),
             (Stage::Aside, _) => Next::GoOn(RecoveryStage::Aside),
             (Stage::Anew | Stage::Joined, _) => Next::GoOn(RecoveryStage::Anew),
         }

@@ -6,7 +6,7 @@ use kok_crds::model::Cluster;
 use kok_crds::operation::Verb;
 use kok_tasks::plan::EtcdRoom;
 
-use super::status::alarms;
+use super::status::{alarms, silent};
 use crate::cli::changing::{ChangingArguments, Session, failures};
 use crate::cli::files::{ClusterFiles, ExtraVars};
 use crate::cli::process;
@@ -55,12 +55,14 @@ async fn show(cluster: &Cluster) -> Result<(), Vec<Failure>> {
     let (members, mut failures) = engine::etcd_status(&context, cluster).await?;
     for member in &members {
         let said = match (member.answers, member.alarms.is_empty()) {
-            (false, _) => "no answer".to_owned(),
+            (false, true) => "no answer".to_owned(),
+            (false, false) => format!("no answer; {}", member.alarms.join(", ")),
             (true, true) => "no alarm".to_owned(),
             (true, false) => member.alarms.join(", "),
         };
         line(&format!("{}: {said}", member.host));
     }
+    failures.extend(members.iter().filter_map(silent));
     failures.extend(alarms(&members));
     if failures.is_empty() { Ok(()) } else { Err(failures) }
 }

@@ -162,7 +162,8 @@ mod tests {
 
     #[test]
     fn what_is_lost_is_said() {
-        let recovery = |origin| Recovery { id: "r".to_owned(), host: "cp2".to_owned(), origin, least: 0, lost: ["cp1".to_owned()].into() };
+        let recovery =
+            |origin| Recovery { id: "r".to_owned(), host: "cp2".to_owned(), origin, least: 0, newest: 0, lost: ["cp1".to_owned()].into() };
         let said = words(&recovery(Origin::Member), &[candidate("cp2", Some(42))]);
         assert!(said.contains("up to revision 42") && said.contains("/var/lib/etcd/before-r") && said.contains("cp1 is no part"), "{said}");
         let said = words(&recovery(Origin::Snapshot { sha256: String::new() }), &[]);

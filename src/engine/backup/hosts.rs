@@ -53,12 +53,13 @@ pub(super) async fn texts(links: &Links, host: &str) -> Result<Vec<Zeroizing<Str
     Err(failure.because(because).hint("look at /etc/kubernetes/pki there; nothing was changed"))
 }
 
-/// What keeps a backup from being restored on the control planes: all of them have to answer, and to have its keys. Nothing is changed.
+/// What keeps a backup from being restored on these control planes, which belong to the cluster: all of them have to answer, and to have its keys. One that is
+/// new, or was set up anew, joins later. Nothing is changed.
 ///
 /// # Errors
 /// All that keeps it.
-pub async fn check_hosts(context: &Context, cluster: &Cluster, lost: &[String], backup: (&Manifest, &Escrow)) -> Result<(), Vec<Failure>> {
-    let wanted = |name: &str| !lost.iter().any(|lost| lost == name) && cluster.host(name).is_some_and(|host| host.roles.control_plane);
+pub async fn check_hosts(context: &Context, cluster: &Cluster, own: &[&str], backup: (&Manifest, &Escrow)) -> Result<(), Vec<Failure>> {
+    let wanted = |name: &str| own.contains(&name) && cluster.host(name).is_some_and(|host| host.roles.control_plane);
     let (links, unreachable) = connect_each(cluster, wanted, &context.transport, &context.events).await?;
     let mut failures: Vec<Failure> = unreachable.into_values().collect();
     let of_backup = of_backup(backup.1);

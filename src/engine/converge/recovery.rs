@@ -6,7 +6,7 @@ use kok_tasks::gate::member_url;
 use kok_tasks::observe::Look;
 use kok_tasks::plan::{self, Inputs, Plan, Recovering, RecoveryStage, Refusal, Seen};
 use kok_tasks::preconditions;
-use kok_tasks::recovery::{self, Candidate, Recovery};
+use kok_tasks::recovery::{self, Candidate, Origin, Recovery};
 
 use super::super::context::Context;
 use super::super::given::Given;
@@ -31,6 +31,8 @@ pub(in super::super) enum Next<'a> {
     Begin(&'a Recovery),
     /// The one that has begun goes on with a stage.
     GoOn(RecoveryStage),
+    /// The one that was begun from this goes on with its first stage.
+    GoOnFrom(&'a Origin),
     /// The one that has begun is taken back.
     TakeBack,
 }
@@ -85,7 +87,9 @@ pub(in super::super) async fn recover(
             }
             (*recovery).clone()
         }
-        (Next::GoOn(_) | Next::TakeBack, Some(begun)) => begun,
+        (Next::GoOnFrom(origin), Some(begun)) if begun.origin != **origin => return failed(vec![another(&begun)]),
+        (Next::GoOnFrom(_), None) => return failed(vec![no_restore()]),
+        (Next::GoOn(_) | Next::GoOnFrom(_) | Next::TakeBack, Some(begun)) => begun,
         (Next::GoOn(_), None) if cluster.etcd_hosts().any(|host| preconditions::etcd_works(&host.name, &observed.seen)) => {
             return Ok((observed.planned(Plan::default(), Vec::new(), now_seconds), None));
         }
@@ -96,6 +100,7 @@ pub(in super::super) async fn recover(
     let wanted = Recovering { recovery: &recovery, snapshot };
     let plan = observed.repeat(|seen| match next {
         Next::Begin(_) => plan::recover(&inputs, wanted, RecoveryStage::Aside, seen),
+        Next::GoOnFrom(_) => plan::recover(&inputs, wanted, RecoveryStage::Aside, seen),
         Next::GoOn(stage) => plan::recover(&inputs, wanted, stage, seen),
         Next::TakeBack => plan::take_back(cluster, &recovery, seen),
     });
@@ -170,6 +175,21 @@ fn has_begun(begun: &Recovery) -> Refusal {
         .at(format!("host {}", begun.host))
         .because(format!("{} has begun it", begun.id))
         .hint("go on with it: --continue; or take it back, as long as the new etcd was not started: --undo")
+}
+
+fn no_restore() -> Refusal {
+    let refusal = Refusal::new("no restore is under way")
+        .because("no host with a member that answers says so: it was not begun, or has come to its end");
+    refusal.hint("`kokctl status` says how the cluster is; leave --continue out to begin one")
+}
+
+fn another(begun: &Recovery) -> Refusal {
+    let is = if begun.origin.replaces() { "a restore of another backup" } else { "a recovery of another kind" };
+    let refusal =
+        Refusal::new(format!("{is} is under way")).at(format!("host {}", begun.host)).because(format!("{} has begun it", begun.id));
+    refusal.hint(
+        "go on with that: the same command with its own file, or `kokctl recover --continue`; or take it back with `kokctl recover --undo`",
+    )
 }
 
 fn none_has_begun() -> Refusal {

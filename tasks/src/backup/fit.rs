@@ -48,7 +48,23 @@ pub fn fits_file(manifest: &Manifest, cluster: &Cluster) -> Vec<Refusal> {
         refusals.push(refusal.hint("take a backup of this cluster, or the file of that one"));
     }
     refusals.extend(older(manifest, &cluster.kubernetes_version, "the file says"));
+    refusals.extend(other_of_several(manifest, cluster));
     refusals
+}
+
+/// What the cluster says of itself is the backup's then, and control planes join in that version alone, while the first one has another.
+fn other_of_several(manifest: &Manifest, cluster: &Cluster) -> Option<Refusal> {
+    let of_backup = Version::parse(&manifest.versions.kubernetes).ok().filter(|version| *version < cluster.kubernetes_version)?;
+    cluster.is_highly_available().then(|| {
+        Refusal::new("the backup is of an earlier version of Kubernetes")
+            .because(format!(
+                "it was made of {of_backup}, the file says {}, and the other control planes could not join",
+                cluster.kubernetes_version
+            ))
+            .hint(
+                "take a backup that was made since the upgrade; with one control plane an earlier one can be restored, and upgraded again",
+            )
+    })
 }
 
 fn older(manifest: &Manifest, version: &Version, who: &str) -> Option<Refusal> {

@@ -83,6 +83,8 @@ pub struct Recovery {
     pub origin: Origin,
     /// The revision that the data of a member have at least, as they were shown to whoever agreed; 0 where nobody could tell.
     pub least: u64,
+    /// The last revision that any member was seen to have: the new etcd begins far beyond it; 0 where nobody could tell.
+    pub newest: u64,
     /// Hosts that are given up.
     pub lost: BTreeSet<String>,
 }
@@ -97,7 +99,8 @@ impl Recovery {
             Origin::Backup { sha256 } => format!("backup {sha256}"),
         };
         let lost: String = self.lost.iter().map(|name| format!("lost {name}\n")).collect();
-        format!("id {}\nhost {}\nfrom {from}\nrevision {}\n{lost}", self.id, self.host, self.least)
+        let newest = if self.newest > 0 { format!("newest {}\n", self.newest) } else { String::new() };
+        format!("id {}\nhost {}\nfrom {from}\nrevision {}\n{newest}{lost}", self.id, self.host, self.least)
     }
 
     /// What a host says; nothing where that is no order of ours.
@@ -120,8 +123,9 @@ impl Recovery {
         };
         let (id, host) = (one("id").filter(is_name)?.to_owned(), one("host").filter(is_name)?.to_owned());
         let least = one("revision")?.parse().ok()?;
+        let newest = if values("newest").is_empty() { 0 } else { one("newest")?.parse().ok()? };
         let lost = values("lost");
-        lost.iter().all(is_name).then(|| Self { id, host, origin, least, lost: lost.into_iter().map(str::to_owned).collect() })
+        lost.iter().all(is_name).then(|| Self { id, host, origin, least, newest, lost: lost.into_iter().map(str::to_owned).collect() })
     }
 
     /// Where the host's data of before are, beside those of the new etcd: on one file system with them, whatever is mounted there.

@@ -60,8 +60,11 @@ impl Pause {
     pub fn before(self, running: &Running, mut stages: Vec<Stage>) -> Vec<Stage> {
         let end = match self {
             Self::First => {
-                let has_begun = running.planes.values().collect::<BTreeSet<_>>().len() > 1;
-                stages.iter().position(|stage| stage.name == StageName::First).filter(|_| !has_begun).map_or(0, |first| first + 1)
+                let differ = running.planes.values().collect::<BTreeSet<_>>().len() > 1;
+                // Whatever else comes before it belongs to a version that the first has already.
+                let is_next = |first: &usize| stages.iter().take(*first).all(|stage| stage.name == StageName::Etcd);
+                let first = stages.iter().position(|stage| stage.name == StageName::First);
+                first.filter(|_| !differ).filter(is_next).map_or(0, |first| first + 1)
             }
             Self::ControlPlanes => {
                 let kubelets = || stages.iter().position(|stage| stage.name == StageName::Kubelets).unwrap_or(stages.len());

@@ -19,6 +19,7 @@ pub(crate) fn order(host: &str, lost: &[&str]) -> Recovery {
         host: host.to_owned(),
         origin: Origin::Member,
         least: 7,
+        newest: 9,
         lost: lost.iter().map(|host| (*host).to_owned()).collect(),
     }
 }

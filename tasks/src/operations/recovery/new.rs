@@ -160,8 +160,11 @@ rm -rf "$work/member"
 "#;
 
 /// A revision that no cluster comes to: ten years of a thousand writes a second are 3 × 10^11, and nobody who watches is so far behind that a billion
-/// is not enough (etcd, "Restoring with revision bump"). What is there under the member's name is there whole, and on the disk before anything says so.
-const RESTORE: &str = r#"restore work/snapshot.db --bump-revision=1000000000 --mark-compacted
+/// is not enough (etcd, "Restoring with revision bump"); counted from the last one that any member had, for the data may be from before an earlier
+/// restore. What is there under the member's name is there whole, and on the disk before anything says so.
+const RESTORE: &str = r#"bump=1000000000
+[ "$newest" -le "$revision" ] || bump=$((bump + newest - revision))
+restore work/snapshot.db "--bump-revision=$bump" --mark-compacted
 ln -sfn /etc/kubernetes/pki/etcd/ca.crt "$work/restored/member/kokctl-ca.crt"
 sync "$work/restored/member/snap/db" "$work"/restored/member/wal/*.wal
 sync -f "$work/restored/member"
@@ -181,10 +184,10 @@ impl NewEtcd {
     }
 
     pub(in super::super) fn act(&self, _: &Change) -> Act {
-        let Recovery { id, host, origin, least, .. } = &self.recovery;
+        let Recovery { id, host, origin, least, newest, .. } = &self.recovery;
         let (url, token) = (quote(&self.peer_url), quote(&format!("kokctl-{id}")));
         let from = if *origin == Origin::Member { FROM_MEMBER } else { FROM_SNAPSHOT };
-        let variables = format!("member={}\nurl={url}\ntoken={token}\nleast={least}\n", quote(host));
+        let variables = format!("member={}\nurl={url}\ntoken={token}\nleast={least}\nnewest={newest}\n", quote(host));
         let script = format!("{}{variables}{BEGIN}{from}{ALONE}{RESTORE}", begin(&self.recovery));
         let mut fragment = Fragment::default();
         fragment.feed(Content::Bytes(script.as_bytes()), "job new-etcd");
