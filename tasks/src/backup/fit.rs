@@ -174,6 +174,20 @@ mod tests {
     }
 
     #[test]
+    fn several_control_planes_join_in_the_version_of_the_backup_alone() {
+        let of = |version: &str, planes: u8| {
+            let hosts: String = (1..=planes)
+                .map(|number| format!("  - {{name: cp{number}, address: 10.0.0.1{number}, roles: [control-plane]}}\n"))
+                .collect();
+            let text = format!(
+                "apiVersion: kubeonkube.clay.io/v1alpha1\nkind: Cluster\nmetadata: {{name: demo}}\nspec:\n  kubernetesVersion: {version}\n  hosts:\n{hosts}"
+            );
+            fits_file(&manifest("1.36.3", "3.6.8"), &kok_crds::read_cluster("f", &text).unwrap()).len()
+        };
+        assert_eq!([of("1.36.3", 3), of("1.36.4", 1), of("1.37.1", 1), of("1.36.4", 3), of("1.35.9", 1)], [0, 0, 0, 1, 1]);
+    }
+
+    #[test]
     fn the_version_of_an_image_is_its_tag() {
         let of = |line: &str| image_version(&format!("spec:\n  containers:\n  - image: {line}\n")).map(|version| version.to_string());
         assert_eq!(of("registry.k8s.io/etcd:3.6.8-0").as_deref(), Some("3.6.8"));

@@ -228,6 +228,10 @@ fn a_pause_is_kept_by_who_types_it_again() {
     };
     assert_eq!(names(&running, Pause::First), ["etcd", "first"]);
     assert_eq!(names(&running, Pause::ControlPlanes), ["etcd", "control-planes", "configuration"]);
+    // A single control plane on a way of two minor versions has got the first one already.
+    let all = way(&world, &Wish { first: true, ..Wish::default() });
+    let left = |names: &[StageName]| Pause::First.before(&running, names.iter().map(|name| named(&all, *name)).collect()).len();
+    assert_eq!([left(&[StageName::Etcd, StageName::First]), left(&[StageName::Configuration, StageName::First])], [2, 0]);
     running.etcd.values_mut().for_each(|version| *version = "3.6.14".parse().unwrap());
     running.planes.insert("cp1".to_owned(), new());
     running.etcd.insert("cp1".to_owned(), "3.7.0".parse().unwrap());

@@ -192,6 +192,8 @@ fn restored(lab: &Lab, kokctl: &Kokctl<'_>, backup: &Path) {
     assert_eq!(ok(&lab.host("cp1").unwrap(), secret), CANARIES[0], "its key is there still");
     let left = fs::read_dir(kokctl.folder().join("state/kokctl/clusters").join(lab.name()).join("snapshots")).unwrap().count();
     assert_eq!(left, 0, "nothing of the snapshot stays here");
+    let said = restore(kokctl, backup, Some("own.key"), &["--continue"]);
+    assert!(said.code == 3 && said.stderr.contains("no restore is under way"), "{said:?}");
     wait_for("the node is Ready", 60, || kubectl(lab, "get nodes").contains(" Ready "));
     workload::everybody_answers_everybody(lab, "cluster.local");
 }
