@@ -180,6 +180,17 @@ fn what_was_full_has_room_and_what_is_wrong_is_said() {
     }
 }
 
+/// What watches the API goes on from the last revision that it has seen, which after an earlier restore is far beyond that of the data.
+#[test]
+fn the_new_revision_is_beyond_all_that_were_seen() {
+    for (newest, bump) in [(0, 1_000_000_000), (42, 1_000_000_000), (1_000_000_142_u64, 2_000_000_100)] {
+        let host = Host::new();
+        host.write("bump", "");
+        goes_on(&host, &Recovery { newest, ..order("cp3", &[]) }, BASH);
+        assert_eq!(host.text("bump").trim(), bump.to_string(), "the data have 42, and {newest} was seen");
+    }
+}
+
 /// As the data of a member, so that both go on alike.
 #[test]
 fn a_snapshot_goes_the_same_way() {

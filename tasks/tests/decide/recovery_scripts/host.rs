@@ -28,6 +28,7 @@ case "$1 $2" in
     echo and more >>"$src/member/snap/db";;
   'run --rm')
     while [ "$1" != restore ]; do shift; done
+    [ ! -e "ROOT/bump" ] || echo "$*" | sed -n 's/.*--bump-revision=\([0-9]*\).*/\1/p' >>"ROOT/bump"
     mkdir -p "$src/work/restored/member/snap" "$src/work/restored/member/wal"
     : >"$src/work/restored/member/wal/1.wal"
     { echo new; cat "$src/${2#/kept/}"; } >"$src/work/restored/member/snap/db";;
