@@ -328,6 +328,7 @@ fn mark(view: &HostView<'_>, draft: &mut Draft<'_>, ready: &StepId) -> Result<()
     let step = draft.add_on(speaker, "marked", Operation::MarkNode(mark));
     draft.needs(&step, &ADMINISTRATORS.on(speaker), Reason::Because("only administrators may"));
     draft.needs(&step, ready, Reason::Because("the kubelet makes the node through the API server beside it"));
+    still_ready::registers(view, draft, Some(&step));
     Ok(())
 }
 

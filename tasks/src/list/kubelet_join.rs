@@ -145,11 +145,16 @@ fn plan(view: &HostView<'_>, draft: &mut Draft<'_>) -> Result<(), Refusal> {
     let is_waited_for = !is_issued && (network::is_there(view) || network::has_proxy(view));
     let (labels, annotations) = (view.host.labels.clone(), view.host.annotations.clone());
     let (given, back) = (Given::by(view.host), view.given().taken_back(view.host));
+    let mut mark_step = None;
     if !labels.is_empty() || !annotations.is_empty() || !taints.is_empty() || !back.is_empty() || !is_waited_for {
         let mark = MarkNode { node: view.host.name.clone(), labels, annotations, taints, given, back };
         let marked = draft.add_on(&speaker, "marked", Operation::MarkNode(mark));
         draft.needs(&marked, &join, Reason::Because("there is no node to mark before"));
         draft.needs(&marked, &control_plane::ADMINISTRATORS.on(&speaker), Reason::Because("only administrators may"));
+        mark_step = Some(marked);
+    }
+    if !is_joining(view)? {
+        still_ready::registers(view, draft, mark_step.as_ref());
     }
     Ok(())
 }

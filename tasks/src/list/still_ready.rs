@@ -9,7 +9,8 @@ use kok_crds::model::Host;
 
 use super::{control_plane, kubelet_join, vacated};
 use crate::change::Verdict;
-use crate::operations::{KubeletStays, NodesReady, Operation};
+use crate::observe::{KubernetesState, PathState};
+use crate::operations::{KUBELET_CONF, KubeletRegisters, KubeletStays, NodesReady, Operation, kept_out};
 use crate::plan::{Draft, HostView, Reason, Refusal, StepId, StepName};
 
 /// The step, of the task that starts the kubelet, after which a node that was Ready is so again.
@@ -40,6 +41,21 @@ pub(super) fn was_ready(view: &HostView<'_>, host: &Host) -> bool {
     let version =
         view.kubernetes().and_then(|state| state.node(&host.name)).map(|node| node.kubelet_version.trim_start_matches('v').to_owned());
     version.is_some_and(|version| was(view, &node(host, version)))
+}
+
+/// Of a host that joined, and whose node is gone: after a restore of what was before it joined, or by somebody's hand. Who marks the node needs it. One that
+/// was about to make it is not hurt by another start.
+pub(super) fn registers(view: &HostView<'_>, draft: &mut Draft<'_>, mark: Option<&StepId>) {
+    let (seen, name) = (view.observations(), &view.host.name);
+    let is_gone = |state: &KubernetesState| {
+        matches!(state, KubernetesState::Ready { .. }) && state.node(name).is_none() && !kept_out(state).contains(&name.as_str())
+    };
+    let unit = seen.units.get("kubelet.service").filter(|unit| unit.active == "active" && unit.started_microseconds > 0);
+    let has_joined = matches!(seen.paths.get(KUBELET_CONF), Some(PathState::Present(_)));
+    let Some(unit) = unit.filter(|_| has_joined && view.kubernetes().is_some_and(is_gone)) else { return };
+    let was_started_microseconds = unit.started_microseconds;
+    let step = draft.add("registers", Operation::KubeletRegisters(KubeletRegisters { was_started_microseconds }));
+    mark.into_iter().for_each(|mark| draft.needs(mark, &step, Reason::Because("there is no node to mark before")));
 }
 
 /// Whether the host was a node before the run.

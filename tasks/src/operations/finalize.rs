@@ -1,5 +1,6 @@
 //! kubelet.conf names the certificate that the kubelet renews by itself.
 
+use super::join::KUBELET_CONF;
 use crate::change::{Change, ChangeKind, Verdict, seen};
 use crate::observe::{Look, Observations};
 use crate::operations::ready::CLIENT_CERTIFICATE;
@@ -14,8 +15,6 @@ pub struct KubeletFinalize {
     /// Path of kubeadm's configuration on the host.
     pub configuration: String,
 }
-
-const KUBELET_CONF: &str = "/etc/kubernetes/kubelet.conf";
 
 /// The sha256 of a kubelet.conf that names the kubelet's own certificate. The file itself may hold a private key, so it is never asked for.
 /// That certificate is signed in the cluster: on each control plane that has the file, an API server has worked.

@@ -27,7 +27,7 @@ pub struct Join {
     pub by_issued: bool,
 }
 
-const KUBELET_CONF: &str = "/etc/kubernetes/kubelet.conf";
+pub(crate) const KUBELET_CONF: &str = "/etc/kubernetes/kubelet.conf";
 const FILES: [&str; 2] = ["/var/lib/kubelet/config.yaml", "/var/lib/kubelet/kubeadm-flags.env"];
 
 /// A host that is a node already only gets its kubelet's files anew. `kubeadm upgrade node` would write but one of them, and join none of

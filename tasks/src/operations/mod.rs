@@ -19,6 +19,7 @@ mod finalize;
 mod join;
 mod kubelet;
 mod kubelet_endpoint;
+mod kubelet_registers;
 mod load_balancers;
 mod manifest;
 mod mark;
@@ -64,8 +65,10 @@ pub use etcd_room::{DefragmentMember, DisarmAlarms};
 pub use fence::{KeepOut, LetIn, kept_out};
 pub use finalize::{FINALIZED, KubeletFinalize};
 pub use join::Join;
+pub(crate) use join::KUBELET_CONF;
 pub use kubelet::{KubeletStart, KubeletStays};
 pub use kubelet_endpoint::KubeletEndpoint;
+pub use kubelet_registers::KubeletRegisters;
 pub use load_balancers::LoadBalancersReady;
 pub use manifest::ApplyManifest;
 pub use mark::MarkNode;
@@ -154,6 +157,8 @@ operations! {
     KubeletStart,
     /// The kubelet goes on after its start.
     KubeletStays,
+    /// A kubelet whose node is gone makes it again.
+    KubeletRegisters,
     /// The kubelet asks the API by its name.
     KubeletEndpoint,
     /// The host's member of etcd works, with all others.

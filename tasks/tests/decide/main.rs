@@ -50,6 +50,7 @@ mod reboot;
 mod recovery;
 mod recovery_course;
 mod recovery_scripts;
+mod registers;
 mod renewal;
 mod reset;
 mod reset_part;

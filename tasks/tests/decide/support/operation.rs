@@ -71,6 +71,10 @@ impl World {
                 let annotations = self.api.annotations.entry(mark.node.clone()).or_default();
                 annotations.retain(|key, _| !mark.back.annotations.contains(key));
             }
+            Operation::KubeletRegisters(_) => {
+                self.host(host).start("kubelet.service");
+                self.settle();
+            }
             Operation::ReadKubeconfigs(_) => {
                 let host = self.host(host);
                 host.programs.values_mut().for_each(|started| *started = host.now);
