@@ -29,12 +29,17 @@ pub struct DisarmAlarms {
 const ASK: &str = r#"if [ -s /etc/etcd/etcd.yaml ] && [ -x /usr/local/bin/etcdctl ]; then
   etcd() {
     /usr/local/bin/etcdctl --endpoints=https://127.0.0.1:2379 --dial-timeout=3s --command-timeout=590s --cacert=/etc/kubernetes/pki/etcd/ca.crt \
-      --cert=/etc/kubernetes/pki/etcd/healthcheck-client.crt --key=/etc/kubernetes/pki/etcd/healthcheck-client.key "$@" >/dev/null
+      --cert=/etc/kubernetes/pki/etcd/healthcheck-client.crt --key=/etc/kubernetes/pki/etcd/healthcheck-client.key "$@"
   }
-  compact() { etcd compaction --physical "$1"; }
-  defragment() { etcd defrag; }
-  disarm() { etcd alarm disarm; }
-  write_and_delete() { etcd put kokctl.io/written kokctl && etcd del kokctl.io/written; }
+  compact() { etcd compaction --physical "$1" >/dev/null; }
+  defragment() { etcd defrag >/dev/null; }
+  # etcdctl ends all alarms at once, and one of data that differ has to be seen.
+  disarm() {
+    alarms=$(etcd alarm list) || return
+    case $alarms in *CORRUPT*) echo "a member has data that differ from the others': $alarms" >&2; return 1 ;; esac
+    etcd alarm disarm >/dev/null
+  }
+  write_and_delete() { etcd put kokctl.io/written kokctl >/dev/null && etcd del kokctl.io/written >/dev/null; }
 else
   etcd() {
     printf '%s\n' "$2" | HOME=/run/kokctl KUBECONFIG=/dev/null /usr/local/bin/kubectl --server=https://127.0.0.1:2379 --request-timeout=590s \
