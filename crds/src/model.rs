@@ -17,6 +17,7 @@ mod host;
 mod network;
 mod node_dns;
 mod resource;
+mod schedule;
 mod settings;
 mod ssh;
 mod time;
@@ -27,7 +28,7 @@ use semver::Version;
 use crate::position::{Position, Positions};
 
 pub use addon::{Addon, AddonObject, Manifest, NETWORK_ADDON, ObjectName, Prune};
-pub use backup::{Backup, BackupFolder, Keep};
+pub use backup::{Backup, BackupFolder, Keep, S3};
 pub use calico::{Calico, CalicoBackend, Tunnel};
 pub use certificates::{AuthorityName, AuthorityPair, Certificates, EscrowFile, IssuedFolder, KeyAlgorithm, OwnAuthority, Pem, PemSource};
 pub use components::{
@@ -43,6 +44,7 @@ pub use network::{FlannelBackend, Ipv6Network, Network, NetworkPlugin};
 pub(crate) use network::{LEAST_MTU, MOST_MTU};
 pub use node_dns::{DnsZone, NodeDns};
 pub use resource::{Account, Content, Fleet, HostResource, HostResources, LocalFile, Rights, Text, Vars, Wish};
+pub use schedule::Schedule;
 pub use settings::{
     DEFAULT_OPEN_FILES, EtcdDeployment, FirewallPolicy, HostSettings, KubeProxyMode, Mirror, RegistryMirrors, SelinuxState, Settings,
     TomlScalar,

@@ -17,6 +17,8 @@ use crate::failure::{Failure, Kind};
 pub struct KeptBackup {
     /// Where it is.
     pub path: PathBuf,
+    /// Where it is in a bucket.
+    pub address: Option<String>,
     /// The length of the file.
     pub bytes: u64,
     /// What it says of itself.
@@ -117,7 +119,7 @@ impl BackupFile {
         let file = output.into_inner().map_err(|error| Trouble::Disk(error.into_error()))?;
         let bytes = file.sync_all().and_then(|()| file.metadata()).map_err(disk)?.len();
         let path = part.name().map_err(disk)?;
-        Ok(KeptBackup { path, bytes, manifest })
+        Ok(KeptBackup { path, address: None, bytes, manifest })
     }
 }
 

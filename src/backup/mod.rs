@@ -1,6 +1,7 @@
 //! Backups on the machine that kokctl runs on: each is one file, which holds every secret of its cluster.
 
 mod archive;
+mod bucket;
 mod file;
 mod folder;
 mod read;
@@ -8,7 +9,8 @@ mod seal;
 #[cfg(test)]
 mod tests;
 
+pub use bucket::{Bucket, BucketKey, Stored};
 pub use file::{BackupFile, KeptBackup, Made};
 pub use folder::{BackupPlace, Found};
-pub use read::{Contents, Spool, check, manifest_of, read};
+pub use read::{Contents, KeysFile, Spool, check, manifest_of, read};
 pub use seal::{Identities, Seal};

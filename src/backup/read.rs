@@ -6,6 +6,7 @@ use std::io::{self, BufReader, ErrorKind, Read, Write as _};
 use std::os::fd::AsRawFd as _;
 use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU32, Ordering};
 
 use aws_lc_rs::digest::{Context, SHA256};
 use kok_pki::{Escrow, Secret};
@@ -19,6 +20,9 @@ use crate::failure::{Failure, Kind};
 
 /// Parts that are read whole, and the most that each may have: ten times of what any cluster has.
 const SHORT: [(&str, u64); 4] = [(KEYS, 4 << 20), (ENCRYPTION, 4 << 20), (CLUSTER, 64 << 20), (MANIFEST, 4 << 20)];
+
+/// How many this process has made.
+static SPOOLS: AtomicU32 = AtomicU32::new(0);
 
 /// So much is read at once.
 const PIECE: usize = 1 << 18;
@@ -47,7 +51,8 @@ impl Spool {
     /// # Errors
     /// [`Failure`] if it can't be written.
     pub fn create(folder: &Path) -> Result<Self, Failure> {
-        let named = folder.join(format!(".restore-{}.db", std::process::id()));
+        // Of one process there may be two.
+        let named = folder.join(format!(".restore-{}-{}.db", std::process::id(), SPOOLS.fetch_add(1, Ordering::Relaxed)));
         let made = DirBuilder::new().recursive(true).mode(0o700).create(folder);
         let file = made.and_then(|()| {
             let _ = fs::remove_file(&named);
@@ -62,10 +67,59 @@ impl Spool {
         Ok(Self { path, file })
     }
 
+    /// By which it is written to.
+    ///
+    /// # Errors
+    /// [`Failure`] where the process has too many files open.
+    pub fn file(&self) -> Result<File, Failure> {
+        self.file.try_clone().map_err(|error| Failure::new(Kind::Internal, "a file can't be opened once more").because(error.to_string()))
+    }
+
     /// By which this process reads it, from its beginning each time.
     #[must_use]
     pub fn path(&self) -> &Path {
         &self.path
+    }
+}
+
+/// The keys of a backup as an escrow that an apply reads: readable by its owner only, and gone when this is dropped.
+pub struct KeysFile {
+    path: PathBuf,
+}
+
+impl KeysFile {
+    /// In a folder of kokctl's own, which is made.
+    ///
+    /// # Errors
+    /// [`Failure`] if it can't be written.
+    pub fn create(folder: &Path, keys: &Escrow) -> Result<Self, Failure> {
+        let path = folder.join(".restore-keys.yaml.kokctl-part");
+        let text = kok_pki::escrow(keys.cluster(), keys.authorities(), keys.encryption_key().map(Secret::expose));
+        let made = DirBuilder::new().recursive(true).mode(0o700).create(folder);
+        let written = made.and_then(|()| {
+            let _ = fs::remove_file(&path);
+            let mut file = File::options().create_new(true).write(true).mode(0o600).open(&path)?;
+            file.write_all(text.expose().as_bytes())
+        });
+        // Dropped where it was not written whole, so that nothing of it stays.
+        let file = Self { path };
+        written.map_err(|error| {
+            let failure = Failure::new(Kind::Internal, "the keys of the backup can't be unpacked").at(file.path.display().to_string());
+            failure.because(error.to_string()).hint("make room or correct the rights there; nothing was changed")
+        })?;
+        Ok(file)
+    }
+
+    /// Where it is.
+    #[must_use]
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+}
+
+impl Drop for KeysFile {
+    fn drop(&mut self) {
+        let _ = fs::remove_file(&self.path);
     }
 }
 

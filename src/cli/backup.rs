@@ -2,7 +2,9 @@
 
 mod create;
 mod list;
+mod local;
 mod prune;
+mod timer;
 mod verify;
 
 use std::path::{Path, PathBuf};
@@ -11,9 +13,12 @@ use clap::{Args, Subcommand};
 use kok_crds::model::Cluster;
 
 use super::process;
-use crate::backup::BackupPlace;
+use crate::backup::{BackupPlace, Bucket};
+use crate::engine;
 use crate::failure::{Failure, Kind};
 use crate::state::beside;
+pub(super) use list::age;
+pub(super) use local::Local;
 pub(super) use verify::{IdentityArgument, told};
 
 /// Write backups of a cluster, see which there are, check one, and remove those that nobody wants any more
@@ -30,38 +35,49 @@ enum Verb {
     Create(create::Arguments),
     List(list::Arguments),
     Prune(prune::Arguments),
+    Timer(timer::Arguments),
     Verify(verify::Arguments),
 }
 
 pub(super) async fn run(arguments: &Arguments) -> Result<(), Vec<Failure>> {
     match &arguments.verb {
         Verb::Create(arguments) => create::run(arguments).await,
-        Verb::List(arguments) => list::run(arguments),
-        Verb::Prune(arguments) => prune::run(arguments),
-        Verb::Verify(arguments) => verify::run(arguments),
+        Verb::List(arguments) => list::run(arguments).await,
+        Verb::Prune(arguments) => prune::run(arguments).await,
+        Verb::Timer(arguments) => timer::run(arguments),
+        Verb::Verify(arguments) => verify::run(arguments).await,
     }
+}
+
+/// Where backups lie: in a folder, in a bucket, or in both.
+struct Places {
+    folder: Option<BackupPlace>,
+    bucket: Option<Bucket>,
 }
 
 /// The folder of backups.
 #[derive(Debug, Args)]
 struct FolderArgument {
-    /// The folder that backups lie in; by default what the cluster's file says as `spec.backup.to.folder`
+    /// The folder that backups lie in, and no bucket; by default what the cluster's file says as `spec.backup.to`
     #[arg(long, value_name = "FOLDER")]
     to: Option<PathBuf>,
 }
 
 impl FolderArgument {
-    fn place(&self, cluster: Option<&Cluster>) -> Result<BackupPlace, Failure> {
-        let of_file = || {
-            let folder = cluster?.settings.backup.folder.as_ref()?;
-            Some(beside(&folder.origin, &folder.path, process::home().as_deref()))
-        };
-        match self.to.clone().or_else(of_file) {
-            Some(path) => BackupPlace::at(&path),
-            None => Err(Failure::new(Kind::Input, "it is not said where backups lie")
-                .because("there is no --to, and no `spec.backup.to.folder` in the cluster's file")
-                .hint("add `--to FOLDER`, or `backup: {to: {folder: /srv/backups}}` to the spec of the Cluster")),
+    fn places(&self, cluster: Option<&Cluster>) -> Result<Places, Failure> {
+        if let Some(path) = &self.to {
+            return Ok(Places { folder: Some(BackupPlace::at(path)?), bucket: None });
         }
+        let home = process::home();
+        let folder = cluster.and_then(|cluster| cluster.settings.backup.folder.as_ref());
+        let folder = folder.map(|folder| BackupPlace::at(&beside(&folder.origin, &folder.path, home.as_deref()))).transpose()?;
+        let bucket = cluster.map(|cluster| engine::bucket_of(cluster, home.as_deref())).transpose()?.flatten();
+        if folder.is_none() && bucket.is_none() {
+            return Err(Failure::new(Kind::Input, "it is not said where backups lie")
+                .because("there is no --to, and no `spec.backup.to` in the cluster's file")
+                .hint("add `--to FOLDER`, or `backup: {to: {folder: /srv/backups}}` to the spec of the Cluster"));
+        }
+        Ok(Places { folder, bucket })
     }
 }
 

@@ -93,7 +93,7 @@ impl ClusterFiles {
     }
 
     /// All of them.
-    fn all(&self) -> impl Iterator<Item = &PathBuf> {
+    pub(super) fn all(&self) -> impl Iterator<Item = &PathBuf> {
         self.given.iter().chain(&self.files)
     }
 

@@ -1,29 +1,33 @@
 //! `kokctl restore`
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use clap::Args;
-use kok_crds::model::Cluster;
+use kok_crds::Position;
+use kok_crds::model::{Cluster, EscrowFile};
+use kok_pki::Escrow;
 use kok_tasks::artifact::{Artifact, Supply};
-use kok_tasks::backup::fits_file;
+use kok_tasks::backup::{fits_file, fits_new_hosts};
 use kok_tasks::plan::Selection;
 use kok_tasks::preconditions::check_chosen;
 use kok_tasks::recovery::{Origin, Recovery};
 
-use super::backup::{IdentityArgument, told};
+use super::backup::{IdentityArgument, Local, told};
 use super::changing::{ChangingArguments, Session, failures};
 use super::common::BundleArgument;
 use super::files::{ExtraVars, NamedFiles};
 use super::process;
 use super::recover::{ask, of_units, snapshot};
-use crate::backup::{Contents, Spool, read};
+use crate::artifacts::BundleFolder;
+use crate::backup::{Contents, KeysFile, Spool, read};
 use crate::clock::Clock;
 use crate::engine::{
     self, ApplyRequest, Error, Given, Options, RecoverRequest, RecoverWish, Recovered, Store as _, Survey, Verdict, check_hosts,
 };
 use crate::failure::{Failure, Kind};
 use crate::randomness::random_bytes;
+use crate::remote::Transport;
 use crate::ui::status_line;
 
 /// Bring a cluster back to what a backup has of it: on the same hosts, in the place of what they have of etcd, whether that works or not
@@ -32,7 +36,7 @@ use crate::ui::status_line;
 /// host under another name. What was written since the backup was made is lost.
 #[derive(Debug, Args)]
 pub(super) struct Arguments {
-    /// The backup
+    /// The backup: a file, or `s3://BUCKET/PREFIX/NAME` in the bucket of the cluster's file
     #[arg(value_name = "BACKUP")]
     backup: PathBuf,
     #[command(flatten)]
@@ -50,6 +54,10 @@ pub(super) struct Arguments {
     /// Go on with the restore of this very backup that has begun
     #[arg(long = "continue", conflicts_with = "member")]
     goes_on: bool,
+    /// The hosts of the file are new ones: a cluster with the keys of the backup is founded on them first, as by `apply`, and gets what the backup has then.
+    /// Where that was cut off, the same command goes on
+    #[arg(long, conflicts_with_all = ["goes_on", "lost"])]
+    new_hosts: bool,
     /// Don't ask
     #[arg(long)]
     yes: bool,
@@ -64,13 +72,18 @@ pub(super) async fn run(arguments: &Arguments) -> Result<(), Vec<Failure>> {
     let (_, mut cluster) = arguments.files.all().whole(&arguments.extra)?;
     arguments.right(&cluster).map_err(one)?;
     arguments.bundle.tell_hosts(&mut cluster);
-    let (contents, spool) = arguments.unpacked(&cluster)?;
+    let local = Local::of(&arguments.backup, Some(&cluster)).await.map_err(one)?;
+    let (contents, spool) = arguments.unpacked(&cluster, local.path())?;
+    drop(local);
     let snapshot = artifact(&contents, &spool);
     let (transport, given) = (process::transport(), Given::new(false)?);
     // What the bundle lacks is said before anything stands still.
     let bundle = Arc::new(arguments.bundle.open_or_fetch(&cluster, &transport).await?);
+    if arguments.new_hosts {
+        found(arguments, &cluster, &contents.keys, (&bundle, &given), transport.clone()).await?;
+    }
     let begun = if arguments.goes_on { None } else { Some(begin(arguments, &cluster, (&contents, &snapshot)).await?) };
-    let origin = Origin::Backup { sha256: snapshot.sha256.clone() };
+    let origin = arguments.origin(&snapshot);
     let wish = begun.as_ref().map_or(RecoverWish::GoOnFrom(&origin), RecoverWish::Begin);
     let (session, lock) = Session::open(&cluster, &arguments.changing, transport).map_err(one)?;
     let selection = Selection::whole();
@@ -85,6 +98,35 @@ pub(super) async fn run(arguments: &Arguments) -> Result<(), Vec<Failure>> {
         Recovered { recovery, .. } => {
             ask::done(&cluster, recovery.as_ref(), session.seconds()).iter().for_each(|text| session.say(text));
         }
+    }
+    Ok(())
+}
+
+/// Founds a cluster with the keys of the backup on hosts that have none. Where they have these it is an apply like any other, and where they have others
+/// it is refused.
+async fn found(
+    arguments: &Arguments,
+    cluster: &Cluster,
+    keys: &Escrow,
+    (bundle, given): (&Arc<BundleFolder>, &Given),
+    transport: Transport,
+) -> Result<(), Vec<Failure>> {
+    let one = |failure: Failure| vec![failure];
+    let folder = engine::FolderStore::new(process::state().map_err(one)?).snapshots_of(&cluster.name);
+    let file = KeysFile::create(&folder, keys).map_err(one)?;
+    let path = std::path::absolute(file.path()).unwrap_or_else(|_| file.path().to_owned()).display().to_string();
+    let origin = Position { file: arguments.backup.display().to_string().into(), line: 1, column: 1 };
+    // Nobody is there yet who could be taken out.
+    let mut cluster = Cluster { removed: Vec::new(), ..cluster.clone() };
+    cluster.settings.certificates.escrow = Some(EscrowFile { path, origin, kept: None });
+    let (session, lock) = Session::open(&cluster, &arguments.changing, transport).map_err(one)?;
+    let selection = Selection::whole();
+    let (bundle, most_failed) = (Arc::clone(bundle), None);
+    let request = ApplyRequest { cluster: &cluster, selection: &selection, part: None, bundle, given, most_failed, noted: None };
+    let work = async |options: Options<'_>| engine::apply(&session.context, (&session.store, lock), &request, options).await;
+    let founded = session.with_options(|_| Verdict::Go, work).await.map_err(|error| failures(error, "restore --new-hosts"))?;
+    if founded.outcome.is_some() {
+        session.say(&format!("the cluster {} is founded with the keys of the backup, {:.1} s", cluster.name, session.seconds()));
     }
     Ok(())
 }
@@ -113,14 +155,20 @@ impl Arguments {
         })
     }
 
+    fn origin(&self, snapshot: &Artifact) -> Origin {
+        Origin::Backup { sha256: snapshot.sha256.clone(), is_elsewhere: self.new_hosts }
+    }
+
     /// Reads all of the backup, and has its snapshot where it can be sent from.
-    fn unpacked(&self, cluster: &Cluster) -> Result<(Contents, Spool), Vec<Failure>> {
+    fn unpacked(&self, cluster: &Cluster, path: &Path) -> Result<(Contents, Spool), Vec<Failure>> {
         let one = |failure: Failure| vec![failure];
         let identities = self.identity.read().map_err(one)?;
         let folder = engine::FolderStore::new(process::state().map_err(one)?).snapshots_of(&cluster.name);
         let mut spool = Spool::create(&folder).map_err(one)?;
-        let contents = tokio::task::block_in_place(|| read(&self.backup, identities.as_ref(), Some(&mut spool))).map_err(one)?;
-        let refusals = fits_file(&contents.manifest, cluster);
+        let named = |failure: Failure| vec![failure.at(self.backup.display().to_string())];
+        let contents = tokio::task::block_in_place(|| read(path, identities.as_ref(), Some(&mut spool))).map_err(named)?;
+        let mut refusals = fits_file(&contents.manifest, cluster);
+        refusals.extend(Some(&contents.manifest).filter(|_| self.new_hosts).and_then(|manifest| fits_new_hosts(manifest, cluster)));
         if refusals.is_empty() {
             return Ok((contents, spool));
         }
@@ -160,7 +208,7 @@ async fn begin(arguments: &Arguments, cluster: &Cluster, (contents, snapshot): (
     let roomiest = || candidates.iter().max_by_key(|candidate| candidate.free).map(|candidate| candidate.host.clone());
     let host = arguments.member.clone().or_else(roomiest).unwrap_or_default();
     let id = format!("{}-{}", Clock::compact(), hex::encode(random_bytes::<2>().map_err(|failure| vec![failure])?));
-    let origin = Origin::Backup { sha256: snapshot.sha256.clone() };
+    let origin = arguments.origin(snapshot);
     let newest = candidates.iter().filter_map(|candidate| candidate.revision).max();
     let recovery = Recovery { id, host, origin, least: 0, newest: newest.unwrap_or_default(), lost: lost.iter().cloned().collect() };
     let mut refusals = check_chosen(&recovery, &candidates);
@@ -169,7 +217,8 @@ async fn begin(arguments: &Arguments, cluster: &Cluster, (contents, snapshot): (
         return Err(refusals.into_iter().map(|refusal| Failure::refusal(Kind::Host, refusal)).collect());
     }
     told(&contents.manifest, Clock::seconds()).iter().for_each(|text| status_line(text));
-    if let (Some(newest), Some(of_backup)) = (newest, contents.manifest.revision) {
+    // What has just been founded holds nothing that anybody would miss.
+    if let (Some(newest), Some(of_backup), false) = (newest, contents.manifest.revision, arguments.new_hosts) {
         status_line(&lost_words(newest, of_backup));
     }
     ask::agreed((cluster, &recovery), &candidates, arguments.yes, None).map_err(|failure| vec![failure])?;

@@ -1,16 +1,20 @@
 //! `kokctl status`
 
+mod backups;
 mod certificates;
 mod text;
 mod versions;
 
+use backups::Backups;
 use clap::Args;
 use kok_crds::Input;
 use kok_crds::model::Cluster;
+use serde::Serialize;
 
 use super::common::{BundleArgument, print_json};
 use super::files::{ClusterFiles, ExtraVars, loaded};
 use super::process;
+use crate::clock::Clock;
 use crate::engine::{self, ClusterStatus, EtcdHealth, HostStatus, StatusRequest};
 use crate::failure::Failure;
 use crate::state::Controller;
@@ -30,6 +34,15 @@ pub(super) struct Arguments {
     json: bool,
 }
 
+/// What is printed as JSON.
+#[derive(Serialize)]
+struct Whole<'a> {
+    #[serde(flatten)]
+    status: &'a ClusterStatus,
+    #[serde(skip_serializing_if = "<[_]>::is_empty")]
+    backups: &'a [Backups],
+}
+
 const NO_BUNDLE: &str = "it needs the bundle: give its folder with --bundle";
 
 pub(super) async fn run(arguments: &Arguments) -> Result<(), Vec<Failure>> {
@@ -41,11 +54,14 @@ pub(super) async fn run(arguments: &Arguments) -> Result<(), Vec<Failure>> {
     let whole = Box::new(|| whole(input));
     let request = StatusRequest { cluster: &cluster, bundle: bundle.as_ref().ok_or(NO_BUNDLE), whole };
     let (status, failures) = engine::status(&context, request).await?;
+    let backups = Backups::of(&cluster).await;
     if arguments.json {
-        print_json(&status)?;
+        print_json(&Whole { status: &status, backups: &backups })?;
     } else {
         print(&status);
+        backups.iter().for_each(|backups| line(&backups.line(Clock::seconds())));
     }
+    backups.iter().filter_map(|backups| backups.warning()).for_each(|warning| status_line(&warning.as_warning()));
     certificates::warnings(&status.certificates).iter().for_each(|warning| status_line(&warning.as_warning()));
     // What could be seen is shown; that not all could be is still said, and told by the exit code.
     if failures.is_empty() { Ok(()) } else { Err(failures) }

@@ -1,5 +1,6 @@
 //! A backup of a cluster that runs, and whether one can be restored on its hosts.
 
+mod bucket;
 mod hosts;
 
 use kok_crds::model::Cluster;
@@ -10,11 +11,12 @@ use kok_tasks::preconditions;
 use kok_tasks::snapshot::{self, Snapshot};
 
 use super::context::Context;
-use crate::backup::{BackupFile, BackupPlace, KeptBackup, Made, Seal};
+use crate::backup::{BackupFile, BackupPlace, Bucket, KeptBackup, Made, Seal};
 use crate::clock::Clock;
 use crate::event::EventKind;
 use crate::failure::{Failure, Kind};
 use crate::run::{Keepers, Links, LookAt, cluster_keys, connect_each, fetch_key, fetch_snapshot, probe_all, told};
+pub use bucket::bucket_of;
 pub use hosts::check_hosts;
 use hosts::{API_SERVER, texts};
 
@@ -26,6 +28,10 @@ pub struct BackupRequest<'a> {
     pub description: &'a str,
     /// Where it goes.
     pub place: &'a BackupPlace,
+    /// Where it goes from there.
+    pub bucket: Option<&'a Bucket>,
+    /// Whether it stays in the folder when it is in the bucket; what can't be put there does not either.
+    pub stays: bool,
     /// Who can read it.
     pub seal: &'a Seal,
 }
@@ -52,7 +58,29 @@ pub async fn back_up(context: &Context, request: &BackupRequest<'_>) -> Result<K
     for failure in silent {
         context.events.send(EventKind::Warning(failure.told()));
     }
-    write(context, request, &links, sources).await.map_err(|failure| vec![failure])
+    let kept = write(context, request, &links, sources).await.map_err(|failure| vec![failure])?;
+    drop(links);
+    send(request, kept).await.map_err(|failure| vec![failure])
+}
+
+/// Puts it into the bucket, if there is one.
+async fn send(request: &BackupRequest<'_>, kept: KeptBackup) -> Result<KeptBackup, Failure> {
+    let Some(bucket) = request.bucket else { return Ok(kept) };
+    let name = kept.path.file_name().and_then(|name| backup::BackupName::parse(name.to_str()?));
+    let name = name.ok_or_else(|| Failure::new(Kind::Internal, "a backup has no name of one"))?;
+    let sent = bucket.put(&kept.path, &name).await;
+    if !request.stays {
+        // Whoever names a bucket alone wants no files here, and what was made is of this moment.
+        let _ = std::fs::remove_file(&kept.path);
+    }
+    sent.map_err(|failure| match request.stays {
+        true => Failure {
+            kind: Kind::Incomplete,
+            ..failure.hint(format!("{} is whole; the next one is put into the bucket when that works again", kept.path.display()))
+        },
+        false => failure,
+    })?;
+    Ok(KeptBackup { address: Some(bucket.address_of(&name)), ..kept })
 }
 
 /// Whom the parts of a backup come from.

@@ -17,7 +17,7 @@ use std::time::Duration;
 
 use super::inputs::Task;
 use crate::artifacts::BundleFolder;
-use crate::backup::{BackupPlace, Seal};
+use crate::backup::{BackupPlace, Bucket, Seal};
 use crate::clock::Clock;
 use crate::engine::{
     self, ApplyRequest, BackupRequest, CheckStatus, Context, Error, FolderStore, Follows, Given, Lock, Options, Removal, RenewRequest,
@@ -125,10 +125,34 @@ async fn back_up(task: &Task, means: &Means<'_>) -> Result<(), Error> {
         ([], false) => Seal::Open,
         (recipients, _) => Seal::to(recipients)?,
     };
-    let request = BackupRequest { cluster: &task.cluster, description: &task.description, place: &place, seal: &seal };
+    let bucket = bucket(&task.cluster)?;
+    let stays = bucket.is_none() || wanted.folder.is_some();
+    let request = BackupRequest {
+        cluster: &task.cluster,
+        description: &task.description,
+        place: &place,
+        bucket: bucket.as_ref(),
+        stays,
+        seal: &seal,
+    };
     engine::back_up(means.context, &request).await?;
+    if let Some(bucket) = &bucket {
+        let surplus = bucket.surplus(name, &wanted.keep, Clock::seconds()).await?;
+        bucket.remove(&surplus).await?;
+    }
     let surplus = place.surplus(name, &wanted.keep, Clock::seconds())?;
     place.remove(&surplus).map_err(Error::from)
+}
+
+/// The bucket, whose key has to be mounted into the operator.
+fn bucket(cluster: &Cluster) -> Result<Option<Bucket>, Error> {
+    let s3 = &cluster.settings.backup.s3;
+    if let Some(file) = [&s3.credentials, &s3.ca].into_iter().flatten().find(|file| !Path::new(&file.path).is_absolute()) {
+        let failure = Failure::new(Kind::Input, format!("`{}` is no file of the operator's", file.path.escape_debug()));
+        let failure = failure.because("the operator has no folder in which the Cluster lies, from which a path could lead");
+        return Err(failure.hint("name a file that is mounted into it, such as `/s3/credentials`").into());
+    }
+    Ok(engine::bucket_of(cluster, None)?)
 }
 
 async fn check(cluster: &Cluster, means: &Means<'_>) -> Result<(), Error> {

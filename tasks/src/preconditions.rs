@@ -52,7 +52,7 @@ pub use own_authorities::kind as authority_kind;
 pub use owner::{check_reset, check_strangers, keeper};
 pub(crate) use programs::{OTHER_CLOCKS, missing as missing_programs, unknown_distribution};
 pub use recovering::etcd_works;
-pub use recovering::{check_best, check_chosen, check_goes_on, check_recovery, check_restore, check_source, recovery_of, room};
+pub use recovering::{check_best, check_chosen, check_goes_on, check_recovery, check_restore, check_source, has_begun, recovery_of, room};
 pub(crate) use running::endpoint as uploaded_endpoint;
 pub(crate) use running::version as uploaded_version;
 pub use versions::is_mixed as has_mixed_versions;

@@ -272,12 +272,8 @@ pub(crate) const SYSTEM_RESERVED: Part = Part {
 pub(crate) const BACKUP: Part = Part {
     form: Form {
         what: "the field `backup`",
-        fields: &["to", "recipients", "encrypt", "keep"],
-        refused: &[
-            ("schedule", "leave it out: this version makes no backups by itself, and a timer of yours may run `kokctl backup create`"),
-            ("folder", "write it as `to: {folder: …}`"),
-            ("retention", "write it as `keep: {last: …}`"),
-        ],
+        fields: &["to", "recipients", "encrypt", "keep", "schedule"],
+        refused: &[("folder", "write it as `to: {folder: …}`"), ("retention", "write it as `keep: {last: …}`")],
     },
     leaves: &[
         leaf(
@@ -287,14 +283,20 @@ pub(crate) const BACKUP: Part = Part {
             "Whom backups are encrypted to: public keys (`age1…`) as `age-keygen` makes them.",
         ),
         leaf("encrypt", "backup_encrypt", Kind::Flag, "Whether backups have to be encrypted; `false` instead of recipients."),
+        leaf(
+            "schedule",
+            "backup_schedule",
+            Kind::Text,
+            "When backups are to be made, in UTC: five fields as cron has them. `kokctl backup timer` prints a timer, and `status` says what is overdue.",
+        ),
     ],
 };
 
 pub(crate) const BACKUP_TO: Part = Part {
     form: Form {
         what: "the field `to`",
-        fields: &["folder"],
-        refused: &[("s3", "leave it out: this version writes to folders, from which a program of yours may take the files")],
+        fields: &["folder", "s3"],
+        refused: &[("bucket", "write it as `s3: {bucket: …}`"), ("path", "write it as `folder: …`")],
     },
     leaves: &[leaf(
         "folder",
@@ -302,6 +304,41 @@ pub(crate) const BACKUP_TO: Part = Part {
         Kind::Text,
         "A folder of the machine that kokctl runs on, as seen from the folder of this file.",
     )],
+};
+
+pub(crate) const BACKUP_S3: Part = Part {
+    form: Form {
+        what: "the field `s3`",
+        fields: &["bucket", "endpoint", "region", "prefix", "credentialsFile", "caFile"],
+        refused: &[
+            ("accessKey", "put it into a file, and name that by `credentialsFile`"),
+            ("secretKey", "put it into a file, and name that by `credentialsFile`"),
+            ("sse", "leave it out: backups are encrypted for `recipients`; what the server does besides is a setting of the bucket"),
+        ],
+    },
+    leaves: &[
+        leaf("bucket", "backup_s3_bucket", Kind::Text, "The bucket, which has to be there."),
+        leaf(
+            "endpoint",
+            "backup_s3_endpoint",
+            Kind::Text,
+            "Address of the server, such as `https://s3.example.com`; Amazon's of the region without it.",
+        ),
+        leaf("region", "backup_s3_region", Kind::Text, "The region; `us-east-1` without it."),
+        leaf("prefix", "backup_s3_prefix", Kind::Text, "What stands before the names of backups, such as `clusters/demo`."),
+        leaf(
+            "credentialsFile",
+            "backup_s3_credentials_file",
+            Kind::Text,
+            "A file of the machine that kokctl runs on, as seen from the folder of this file, with `aws_access_key_id` and `aws_secret_access_key` under `[default]`.",
+        ),
+        leaf(
+            "caFile",
+            "backup_s3_ca_file",
+            Kind::Text,
+            "CA certificates in PEM that the server's is signed by, besides the system's; a file as seen from there.",
+        ),
+    ],
 };
 
 /// More than anybody has a use for.
@@ -332,6 +369,9 @@ const INNER: [(&str, &str, &Part); 4] = [
     ("backup", "keep", &BACKUP_KEEP),
 ];
 
+/// What lies one level deeper still.
+const INNERMOST: [(&str, &str, &str, &Part); 1] = [("backup", "to", "s3", &BACKUP_S3)];
+
 /// What a spec says of variables by its fields.
 pub(crate) fn read<'a>(decoder: &mut Decoder, spec: &Fields<'a>) -> Vec<Said<'a>> {
     let mut said = Vec::new();
@@ -341,9 +381,13 @@ pub(crate) fn read<'a>(decoder: &mut Decoder, spec: &Fields<'a>) -> Vec<Said<'a>
         let field = spec.get(name).filter(|field| !is_list(field));
         let fields = field.and_then(|field| read_part(decoder, &field, part, &mut said));
         let inner = INNER.iter().filter(|(outer, ..)| *outer == name);
-        for (_, name, part) in inner {
+        for (outer, name, part) in inner {
             let field = fields.as_ref().and_then(|fields| fields.get(name));
-            field.and_then(|field| read_part(decoder, &field, part, &mut said));
+            let fields = field.and_then(|field| read_part(decoder, &field, part, &mut said));
+            for (_, _, name, part) in INNERMOST.iter().filter(|known| (known.0, known.1) == (*outer, *name)) {
+                let field = fields.as_ref().and_then(|fields| fields.get(name));
+                field.and_then(|field| read_part(decoder, &field, part, &mut said));
+            }
         }
     }
     said

@@ -5,7 +5,9 @@ use serde_json::{Value, json};
 use super::property::{Property, fields, integer, map, property, text, word};
 use super::resources;
 use crate::read::addons::{ADDON, PRUNE};
-use crate::read::parts::{API_ENDPOINT, BACKUP, BACKUP_KEEP, BACKUP_TO, HOST_RESOURCES, KUBE_RESERVED, Kind, Leaf, Part, SYSTEM_RESERVED};
+use crate::read::parts::{
+    API_ENDPOINT, BACKUP, BACKUP_KEEP, BACKUP_S3, BACKUP_TO, HOST_RESOURCES, KUBE_RESERVED, Kind, Leaf, Part, SYSTEM_RESERVED,
+};
 
 /// A part, with those of its fields that are no variables.
 pub(super) fn schema(part: &Part, more: Vec<Property>) -> Value {
@@ -28,10 +30,18 @@ pub(super) fn host_resources() -> Value {
 
 pub(super) fn backup() -> Value {
     let more = vec![
-        property("to", "Where they go.", schema(&BACKUP_TO, Vec::new())),
+        property(
+            "to",
+            "Where they go: a folder, a bucket, or both.",
+            schema(&BACKUP_TO, vec![property("s3", "A bucket of a server that speaks S3.", bucket())]),
+        ),
         property("keep", "Which of them stay; all, where nothing is said.", schema(&BACKUP_KEEP, Vec::new())),
     ];
     schema(&BACKUP, more)
+}
+
+fn bucket() -> Value {
+    map(&fields(&BACKUP_S3.form), &["bucket", "credentialsFile"], BACKUP_S3.leaves.iter().map(leaf).collect())
 }
 
 const PRUNED: &str = "What is removed of it when it leaves the manifest: `Objects` (the default) leaves namespaces and definitions, with which others' objects would go.";

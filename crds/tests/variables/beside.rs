@@ -25,6 +25,8 @@ pub(crate) fn usual(name: &str) -> String {
     let without = match name {
         "kube_webhook_authorization" => WITH_WEBHOOK,
         "issued_certificates" => WITHOUT_KEY,
+        "backup_s3_bucket" => "backup_s3_credentials_file: s3.key, ",
+        "backup_s3_credentials_file" => "backup_s3_bucket: first, ",
         "custom_cni_manifests" => "kube_network_plugin: custom_cni, ",
         _ => "none",
     };
@@ -41,13 +43,20 @@ const EVENTS: &str = "kube_apiserver_admission_event_rate_limits";
 const SELECTOR: &str = "kube_apiserver_admission_plugins_podnodeselector_default_node_selector";
 
 const CALICO: (&str, &str) = ("kube_network_plugin", "calico");
+const S3: [(&str, &str); 2] = [("backup_s3_bucket", "first"), ("backup_s3_credentials_file", "s3.key")];
 const DUAL_STACK: (&str, &str) = ("ipv6_stack", "true");
 
 /// A plugin that has to have something.
 const FIRST: [(&str, &str); 1] = [(EVENTS, "{first: {type: Server, qps: 1, burst: 1}}")];
 
 /// What variables, of which most are switches, can't be without.
-const NEEDED: [(&str, &[(&str, &str)]); 30] = [
+const NEEDED: [(&str, &[(&str, &str)]); 36] = [
+    ("backup_s3_bucket", &[S3[1]]),
+    ("backup_s3_credentials_file", &[S3[0]]),
+    ("backup_s3_endpoint", &S3),
+    ("backup_s3_region", &S3),
+    ("backup_s3_prefix", &S3),
+    ("backup_s3_ca_file", &S3),
     ("issued_certificates", &[("certificate_authorities", "{frontProxy: {certificate: front.crt}}")]),
     (
         "populate_loadbalancer_apiserver_to_hosts_file",

@@ -5,14 +5,14 @@ use kok_crds::model::Backup;
 use kok_crds::operation::Verb;
 use kok_crds::{Intent, count};
 
-use super::{FolderArgument, shown};
+use super::{FolderArgument, Places, shown};
 use crate::backup::{BackupPlace, KeptBackup, Seal};
 use crate::cli::files::{ClusterFiles, ExtraVars};
 use crate::cli::process;
 use crate::cli::table::size;
 use crate::cli::wanted::{problems, tasks};
 use crate::clock::Clock;
-use crate::engine::{self, BackupRequest};
+use crate::engine::{self, BackupRequest, Store as _};
 use crate::failure::{Failure, Kind};
 use crate::ui::line;
 
@@ -45,29 +45,57 @@ pub(super) async fn run(arguments: &Arguments) -> Result<(), Vec<Failure>> {
     let one = |failure: Failure| vec![failure];
     let backup = &cluster.settings.backup;
     let seal = arguments.seal(backup).map_err(one)?;
-    let place = arguments.folder.place(Some(&cluster)).map_err(one)?;
+    let places = arguments.folder.places(Some(&cluster)).map_err(one)?;
+    // What goes into a bucket alone lies in a folder of kokctl's own until it is there.
+    let place = places.folder.clone().map_or_else(|| own(&cluster.name), Ok).map_err(one)?;
     let context = process::context(process::controller().map_err(one)?);
-    let request = BackupRequest { cluster: &cluster, description: &description, place: &place, seal: &seal };
+    let request = BackupRequest {
+        cluster: &cluster,
+        description: &description,
+        place: &place,
+        bucket: places.bucket.as_ref(),
+        stays: places.folder.is_some(),
+        seal: &seal,
+    };
     let kept = engine::back_up(&context, &request).await?;
-    line(&told(&kept, &seal));
-    if arguments.no_prune { Ok(()) } else { prune(&place, &cluster.name, backup).map_err(one) }
+    line(&told(&kept, &seal, places.folder.is_some()));
+    if arguments.no_prune { Ok(()) } else { prune(&places, &cluster.name, backup).await.map_err(one) }
+}
+
+fn own(cluster: &str) -> Result<BackupPlace, Failure> {
+    BackupPlace::own(&engine::FolderStore::new(process::state()?).backups_of(cluster))
 }
 
 /// What there is now.
-fn told(kept: &KeptBackup, seal: &Seal) -> String {
+fn told(kept: &KeptBackup, seal: &Seal, stays: bool) -> String {
     let manifest = &kept.manifest;
     let revision = manifest.revision.map(|revision| format!(", revision {revision} at least")).unwrap_or_default();
     let readers = if seal.is_encrypted() { "encrypted" } else { "NOT ENCRYPTED: whoever gets it has all of the cluster" };
-    let (path, bytes) = (shown(&kept.path), size(kept.bytes));
+    let path = match &kept.address {
+        Some(address) if stays => format!("{}, {address}", shown(&kept.path)),
+        Some(address) => address.clone(),
+        None => shown(&kept.path),
+    };
+    let bytes = size(kept.bytes);
     format!("{path}: {bytes}, the etcd of {}{revision}, Kubernetes {}, {readers}", manifest.member, manifest.versions.kubernetes)
 }
 
 /// The new one is there, whatever becomes of older ones.
-fn prune(place: &BackupPlace, cluster: &str, backup: &Backup) -> Result<(), Failure> {
-    let removed = place.surplus(cluster, &backup.keep, Clock::seconds()).and_then(|surplus| place.remove(&surplus).map(|()| surplus));
-    let surplus = removed.map_err(|failure| Failure { kind: Kind::Incomplete, ..failure })?;
-    if !surplus.is_empty() {
-        line(&format!("{} removed, for which `keep` does not speak", count(surplus.len(), "older backup")));
+async fn prune(places: &Places, cluster: &str, backup: &Backup) -> Result<(), Failure> {
+    let incomplete = |failure: Failure| Failure { kind: Kind::Incomplete, ..failure };
+    let mut removed = 0;
+    if let Some(place) = &places.folder {
+        let surplus = place.surplus(cluster, &backup.keep, Clock::seconds()).map_err(incomplete)?;
+        place.remove(&surplus).map_err(incomplete)?;
+        removed += surplus.len();
+    }
+    if let Some(bucket) = &places.bucket {
+        let surplus = bucket.surplus(cluster, &backup.keep, Clock::seconds()).await.map_err(incomplete)?;
+        bucket.remove(&surplus).await.map_err(incomplete)?;
+        removed += surplus.len();
+    }
+    if removed > 0 {
+        line(&format!("{} removed, for which `keep` does not speak", count(removed, "older backup")));
     }
     Ok(())
 }

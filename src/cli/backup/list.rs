@@ -6,7 +6,7 @@ use clap::Args;
 use serde::Serialize;
 
 use super::{FolderArgument, shown};
-use crate::backup::{Found, manifest_of};
+use crate::backup::{Bucket, Found, Stored, manifest_of};
 use crate::cli::common::print_json;
 use crate::cli::files::{ClusterFiles, ExtraVars};
 use crate::cli::table::{size, table};
@@ -46,20 +46,30 @@ struct Listed {
     revision: Option<u64>,
 }
 
-pub(super) fn run(arguments: &Arguments) -> Result<(), Vec<Failure>> {
+pub(super) async fn run(arguments: &Arguments) -> Result<(), Vec<Failure>> {
     let cluster = match arguments.files.as_slice() {
         [] => None,
         files => Some(ClusterFiles::of_paths(files.to_vec()).without_manifests(&arguments.extra)?.1),
     };
-    let place = arguments.folder.place(cluster.as_ref()).map_err(|failure| vec![failure])?;
+    let places = arguments.folder.places(cluster.as_ref()).map_err(|failure| vec![failure])?;
     let name = cluster.as_ref().map(|cluster| cluster.name.as_str());
-    let found: Vec<Listed> = place.list(name).map_err(|failure| vec![failure])?.into_iter().rev().map(listed).collect();
+    let mut found: Vec<Listed> = Vec::new();
+    if let Some(place) = &places.folder {
+        found.extend(place.list(name).map_err(|failure| vec![failure])?.into_iter().map(listed));
+    }
+    if let Some(bucket) = &places.bucket {
+        found.extend(bucket.list(name).await.map_err(|failure| vec![failure])?.into_iter().map(|stored| stored_in(bucket, stored)));
+    }
+    // The newest first; where it is twice, the file before the object.
+    found.sort_by_key(|found| std::cmp::Reverse(found.seconds));
     if arguments.json {
         return print_json(&found);
     }
     if found.is_empty() {
         let whose = name.map(|name| format!(" of {name}")).unwrap_or_default();
-        status_line(&format!("{} has no backup{whose}", shown(place.path())));
+        let folder = places.folder.iter().map(|place| shown(place.path()));
+        let all: Vec<String> = folder.chain(places.bucket.iter().map(Bucket::address)).collect();
+        status_line(&format!("there is no backup{whose} in {}", all.join(" and ")));
         return Ok(());
     }
     let now = Clock::seconds();
@@ -82,6 +92,20 @@ fn listed(found: Found) -> Listed {
     }
 }
 
+/// What lies in a bucket is whole as long as it has anything, and nobody looks into it.
+fn stored_in(bucket: &Bucket, stored: Stored) -> Listed {
+    Listed {
+        file: bucket.address_of(&stored.name),
+        seconds: stored.name.seconds,
+        bytes: stored.bytes,
+        encrypted: stored.name.is_encrypted,
+        looks_whole: stored.bytes > 0,
+        cluster: stored.name.cluster,
+        kubernetes: None,
+        revision: None,
+    }
+}
+
 fn row(found: &Listed, now: i64) -> [String; 6] {
     let kubernetes = match (&found.kubernetes, found.encrypted) {
         _ if !found.looks_whole => "DAMAGED".to_owned(),
@@ -94,7 +118,7 @@ fn row(found: &Listed, now: i64) -> [String; 6] {
 }
 
 /// How long ago something was, in its largest unit.
-pub(super) fn age(seconds: i64) -> String {
+pub(in crate::cli) fn age(seconds: i64) -> String {
     match seconds {
         ..0 => "in the future".to_owned(),
         0..120 => format!("{seconds} s"),

@@ -26,7 +26,7 @@ pub(super) struct Arguments {
     dry_run: bool,
 }
 
-pub(super) fn run(arguments: &Arguments) -> Result<(), Vec<Failure>> {
+pub(super) async fn run(arguments: &Arguments) -> Result<(), Vec<Failure>> {
     let (_, cluster) = arguments.cluster.without_manifests(&arguments.extra)?;
     let keep = &cluster.settings.backup.keep;
     if keep.is_all() {
@@ -35,13 +35,25 @@ pub(super) fn run(arguments: &Arguments) -> Result<(), Vec<Failure>> {
         return Err(vec![failure.hint("add `backup: {keep: {last: 8, daily: 7, weekly: 4, monthly: 6}}` to the spec of the Cluster")]);
     }
     let one = |failure| vec![failure];
-    let place = arguments.folder.place(Some(&cluster)).map_err(one)?;
-    let surplus = place.surplus(&cluster.name, keep, Clock::seconds()).map_err(one)?;
-    surplus.iter().for_each(|found| line(&shown(&found.path)));
-    if !arguments.dry_run {
-        place.remove(&surplus).map_err(one)?;
+    let places = arguments.folder.places(Some(&cluster)).map_err(one)?;
+    let (now, mut removed) = (Clock::seconds(), 0);
+    if let Some(place) = &places.folder {
+        let surplus = place.surplus(&cluster.name, keep, now).map_err(one)?;
+        surplus.iter().for_each(|found| line(&shown(&found.path)));
+        if !arguments.dry_run {
+            place.remove(&surplus).map_err(one)?;
+        }
+        removed += surplus.len();
+    }
+    if let Some(bucket) = &places.bucket {
+        let surplus = bucket.surplus(&cluster.name, keep, now).await.map_err(one)?;
+        surplus.iter().for_each(|name| line(&bucket.address_of(name)));
+        if !arguments.dry_run {
+            bucket.remove(&surplus).await.map_err(one)?;
+        }
+        removed += surplus.len();
     }
     let done = if arguments.dry_run { "would be removed" } else { "removed" };
-    line(&format!("{} {done}", count(surplus.len(), "backup")));
+    line(&format!("{} {done}", count(removed, "backup")));
     Ok(())
 }

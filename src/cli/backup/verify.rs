@@ -6,8 +6,9 @@ use clap::Args;
 use kok_tasks::backup::Manifest;
 
 use super::list::age;
-use super::shown;
+use super::{Local, shown};
 use crate::backup::{Identities, check};
+use crate::cli::files::{ClusterFiles, ExtraVars};
 use crate::cli::table::{size, table};
 use crate::clock::{Clock, moment};
 use crate::failure::Failure;
@@ -16,9 +17,14 @@ use crate::ui::line;
 /// Read all of a backup: whether it can be opened, whether each part is what it says, and what is in it
 #[derive(Debug, Args)]
 pub(super) struct Arguments {
-    /// The backup
+    /// The backup: a file; or `s3://BUCKET/PREFIX/NAME` in the bucket of the cluster's file, which -f gives then
     #[arg(value_name = "FILE")]
     file: PathBuf,
+    /// The file with the Cluster whose bucket has the backup
+    #[arg(short = 'f', long = "filename", value_name = "FILE")]
+    files: Vec<PathBuf>,
+    #[command(flatten)]
+    extra: ExtraVars,
     #[command(flatten)]
     identity: IdentityArgument,
 }
@@ -37,10 +43,16 @@ impl IdentityArgument {
     }
 }
 
-pub(super) fn run(arguments: &Arguments) -> Result<(), Vec<Failure>> {
+pub(super) async fn run(arguments: &Arguments) -> Result<(), Vec<Failure>> {
     let one = |failure| vec![failure];
     let identities = arguments.identity.read().map_err(one)?;
-    let contents = tokio::task::block_in_place(|| check(&arguments.file, identities.as_ref())).map_err(one)?;
+    let cluster = match arguments.files.as_slice() {
+        [] => None,
+        files => Some(ClusterFiles::of_paths(files.to_vec()).without_manifests(&arguments.extra)?.1),
+    };
+    let local = Local::of(&arguments.file, cluster.as_ref()).await.map_err(one)?;
+    let named = |failure: Failure| vec![failure.at(shown(&arguments.file))];
+    let contents = tokio::task::block_in_place(|| check(local.path(), identities.as_ref())).map_err(named)?;
     told(&contents.manifest, Clock::seconds()).iter().for_each(|text| line(text));
     line(&format!("{} is whole", shown(&arguments.file)));
     Ok(())

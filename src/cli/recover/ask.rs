@@ -96,7 +96,10 @@ fn words(recovery: &Recovery, candidates: &[Candidate]) -> String {
     let revision = candidates.iter().find(|candidate| candidate.host == *host).and_then(|candidate| candidate.revision);
     let from = match (origin, revision) {
         (Origin::Snapshot { .. }, _) => format!("the snapshot, on {host}: ALL THAT WAS WRITTEN SINCE IT WAS TAKEN IS LOST"),
-        (Origin::Backup { .. }, _) => format!("the backup, on {host}: ALL THAT WAS WRITTEN SINCE IT WAS MADE IS LOST"),
+        (Origin::Backup { is_elsewhere: false, .. }, _) => format!("the backup, on {host}: ALL THAT WAS WRITTEN SINCE IT WAS MADE IS LOST"),
+        (Origin::Backup { is_elsewhere: true, .. }, _) => format!(
+            "the backup, on {host}: all that was written here is lost; the hosts of before are no nodes any more, and their pods are started on those of the file"
+        ),
         (Origin::Member, Some(revision)) => {
             format!("what {host} has, up to revision {revision}, and what else stands in its log: WHAT ONLY OTHER MEMBERS HAD IS LOST")
         }
@@ -168,7 +171,7 @@ mod tests {
         assert!(said.contains("up to revision 42") && said.contains("/var/lib/etcd/before-r") && said.contains("cp1 is no part"), "{said}");
         let said = words(&recovery(Origin::Snapshot { sha256: String::new() }), &[]);
         assert!(said.contains("SINCE IT WAS TAKEN"), "{said}");
-        let said = words(&recovery(Origin::Backup { sha256: String::new() }), &[]);
+        let said = words(&recovery(Origin::Backup { sha256: String::new(), is_elsewhere: false }), &[]);
         assert!(said.contains("SINCE IT WAS MADE"), "{said}");
     }
 }

@@ -87,7 +87,7 @@ pub(in super::super) async fn recover(
             }
             (*recovery).clone()
         }
-        (Next::GoOnFrom(origin), Some(begun)) if begun.origin != **origin => return failed(vec![another(&begun)]),
+        (Next::GoOnFrom(origin), Some(begun)) if !is_same(&begun.origin, origin) => return failed(vec![another(&begun)]),
         (Next::GoOnFrom(_), None) => return failed(vec![no_restore()]),
         (Next::GoOn(_) | Next::GoOnFrom(_) | Next::TakeBack, Some(begun)) => begun,
         (Next::GoOn(_), None) if cluster.etcd_hosts().any(|host| preconditions::etcd_works(&host.name, &observed.seen)) => {
@@ -171,10 +171,12 @@ fn or_lost(failure: Failure, host: &str) -> Failure {
 }
 
 fn has_begun(begun: &Recovery) -> Refusal {
-    Refusal::new("a recovery of etcd has begun and not come to its end")
-        .at(format!("host {}", begun.host))
-        .because(format!("{} has begun it", begun.id))
-        .hint("go on with it: --continue; or take it back, as long as the new etcd was not started: --undo")
+    preconditions::has_begun(begun).at(format!("host {}", begun.host))
+}
+
+/// Whether one goes on with what another has begun. Whether that is onto other hosts is known by what was begun.
+fn is_same(begun: &Origin, origin: &Origin) -> bool {
+    begun.replaces() == origin.replaces() && begun.snapshot() == origin.snapshot()
 }
 
 fn no_restore() -> Refusal {

@@ -67,6 +67,18 @@ fn other_of_several(manifest: &Manifest, cluster: &Cluster) -> Option<Refusal> {
     })
 }
 
+/// What of the cluster's file keeps a backup from being restored onto hosts that are new: their etcd comes with the version of the file, and has to read it.
+#[must_use]
+pub fn fits_new_hosts(manifest: &Manifest, cluster: &Cluster) -> Option<Refusal> {
+    let of_backup = Version::parse(&manifest.versions.kubernetes).ok()?;
+    let version = &cluster.kubernetes_version;
+    ((version.major, version.minor) != (of_backup.major, of_backup.minor)).then(|| {
+        Refusal::new("the backup is of another minor version of Kubernetes")
+            .because(format!("it was made of {of_backup}, and new hosts would get {version}, with the etcd that belongs to it"))
+            .hint(format!("write `kubernetesVersion: {of_backup}` for now, and upgrade by `kokctl upgrade` afterwards"))
+    })
+}
+
 fn older(manifest: &Manifest, version: &Version, who: &str) -> Option<Refusal> {
     let of_backup = Version::parse(&manifest.versions.kubernetes).ok()?;
     (*version < of_backup && (version.major, version.minor) != (of_backup.major, of_backup.minor)).then(|| {
@@ -185,6 +197,19 @@ mod tests {
             fits_file(&manifest("1.36.3", "3.6.8"), &kok_crds::read_cluster("f", &text).unwrap()).len()
         };
         assert_eq!([of("1.36.3", 3), of("1.36.4", 1), of("1.37.1", 1), of("1.36.4", 3), of("1.35.9", 1)], [0, 0, 0, 1, 1]);
+    }
+
+    #[test]
+    fn new_hosts_get_the_version_of_the_backup() {
+        let of = |version: &str| {
+            let text = format!(
+                "apiVersion: kubeonkube.clay.io/v1alpha1\nkind: Cluster\nmetadata: {{name: demo}}\nspec:\n  kubernetesVersion: {version}\n  \
+                 hosts: [{{name: cp1, address: 10.0.0.11, roles: [control-plane]}}]\n"
+            );
+            fits_new_hosts(&manifest("1.36.3", "3.6.8"), &kok_crds::read_cluster("f", &text).unwrap())
+        };
+        assert!(of("1.36.1").is_none());
+        assert!(of("1.37.1").and_then(|refusal| refusal.hint).is_some_and(|hint| hint.contains("kubernetesVersion: 1.36.3")));
     }
 
     #[test]

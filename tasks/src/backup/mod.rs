@@ -7,16 +7,20 @@ use kok_crds::model::Host;
 use crate::observe::Look;
 
 mod database;
+mod due;
 mod fit;
 mod keep;
 mod manifest;
 mod name;
+mod timer;
 
 pub use database::{BEGINNING, snapshot_bytes};
-pub use fit::{Runs, Trusts, fits_file, fits_host, image_version};
+pub use due::{Due, due};
+pub use fit::{Runs, Trusts, fits_file, fits_host, fits_new_hosts, image_version};
 pub use keep::surplus;
 pub use manifest::{Manifest, PartSum, Versions, WrongParts};
 pub use name::{BackupName, moment};
+pub use timer::{TimerUnits, WRITTEN};
 
 /// Keys of authorities and service accounts, and the one that is encrypted with, as an escrow has them.
 pub const KEYS: &str = "keys.yaml";

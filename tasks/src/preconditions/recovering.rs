@@ -24,13 +24,28 @@ pub(super) fn none(scope: &Scope<'_>, found: &mut Findings) {
 /// Why nothing else is begun on a host.
 pub(super) fn under_way(facts: &HostFacts) -> Option<Refusal> {
     let text = facts.recovery.as_ref()?;
-    let which =
-        Recovery::parse(text).map_or_else(|| "nobody can tell which".to_owned(), |recovery| format!("{} has begun it", recovery.id));
-    Some(
-        Refusal::new("a recovery of etcd has begun and not come to its end").because(which).hint(
-            "go on with it: `kokctl recover -f FILE --continue`; or take it back, as long as the new etcd was not started, with --undo",
-        ),
-    )
+    Some(Recovery::parse(text).map_or_else(
+        || Refusal::new("a recovery of etcd has begun and not come to its end").because("nobody can tell which").hint(GO_ON),
+        |recovery| has_begun(&recovery),
+    ))
+}
+
+/// How a recovery from a member or a snapshot comes to its end.
+const GO_ON: &str =
+    "go on with it: `kokctl recover -f FILE --continue`; or take it back, as long as the new etcd was not started, with --undo";
+
+/// Why nothing else is begun while one is under way, and how that one comes to its end: one from a backup needs its backup until the new etcd has its data.
+#[must_use]
+pub fn has_begun(recovery: &Recovery) -> Refusal {
+    let (what, hint) = if recovery.origin.replaces() {
+        (
+            "a restore of a backup has begun and not come to its end",
+            "go on with it: `kokctl restore BACKUP -f FILE --continue`; or take it back, as long as the new etcd was not started: `kokctl recover -f FILE --undo`",
+        )
+    } else {
+        ("a recovery of etcd has begun and not come to its end", GO_ON)
+    };
+    Refusal::new(what).because(format!("{} has begun it", recovery.id)).hint(hint)
 }
 
 /// The recovery that has begun, as all hosts say that say one, with all whom any of them gives up.

@@ -52,6 +52,8 @@ pub enum Origin {
     Backup {
         /// Sha256 of the whole snapshot.
         sha256: String,
+        /// Whether the cluster is on other hosts now: what the backup has of hosts and of where the API is asked is of those that are gone, and goes.
+        is_elsewhere: bool,
     },
 }
 
@@ -61,7 +63,7 @@ impl Origin {
     pub fn snapshot(&self) -> Option<&str> {
         match self {
             Self::Member => None,
-            Self::Snapshot { sha256 } | Self::Backup { sha256 } => Some(sha256),
+            Self::Snapshot { sha256 } | Self::Backup { sha256, .. } => Some(sha256),
         }
     }
 
@@ -96,7 +98,8 @@ impl Recovery {
         let from = match &self.origin {
             Origin::Member => "member".to_owned(),
             Origin::Snapshot { sha256 } => format!("snapshot {sha256}"),
-            Origin::Backup { sha256 } => format!("backup {sha256}"),
+            Origin::Backup { sha256, is_elsewhere: false } => format!("backup {sha256}"),
+            Origin::Backup { sha256, is_elsewhere: true } => format!("backup-of-other-hosts {sha256}"),
         };
         let lost: String = self.lost.iter().map(|name| format!("lost {name}\n")).collect();
         let newest = if self.newest > 0 { format!("newest {}\n", self.newest) } else { String::new() };
@@ -118,7 +121,10 @@ impl Recovery {
         let origin = match one("from")?.split_once(' ') {
             None if one("from") == Some("member") => Origin::Member,
             Some(("snapshot", sha256)) if is_sha256(sha256) => Origin::Snapshot { sha256: sha256.to_owned() },
-            Some(("backup", sha256)) if is_sha256(sha256) => Origin::Backup { sha256: sha256.to_owned() },
+            Some(("backup", sha256)) if is_sha256(sha256) => Origin::Backup { sha256: sha256.to_owned(), is_elsewhere: false },
+            Some(("backup-of-other-hosts", sha256)) if is_sha256(sha256) => {
+                Origin::Backup { sha256: sha256.to_owned(), is_elsewhere: true }
+            }
             _ => return None,
         };
         let (id, host) = (one("id").filter(is_name)?.to_owned(), one("host").filter(is_name)?.to_owned());

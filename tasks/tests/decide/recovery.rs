@@ -224,7 +224,7 @@ fn a_backup_is_restored_in_the_place_of_an_etcd_that_works() {
     assert!(told(&check_recovery(&world.cluster, &[], &before)).contains("nothing is recovered that does"));
     assert_eq!(told(&check_restore(&world.cluster, &[], &before)), "");
     let artifact = |sum: &str| Artifact { title: "s".into(), path: "/s.db".into(), size: 1, sha256: sum.repeat(64), supply: Supply::Sent };
-    let recovery = Recovery { origin: Origin::Backup { sha256: "a".repeat(64) }, least: 0, ..order("cp2", &[]) };
+    let recovery = Recovery { origin: Origin::Backup { sha256: "a".repeat(64), is_elsewhere: false }, least: 0, ..order("cp2", &[]) };
     for (wrong, what) in [(None, "the backup is needed once more"), (Some(artifact("b")), "another backup")] {
         let refused = stage(&world, &recovery, RecoveryStage::Aside, wrong.as_ref()).unwrap_err();
         assert!(told(&refused).contains(what) && refused[0].hint.as_ref().unwrap().contains("kokctl restore FILE --continue"));
@@ -313,7 +313,7 @@ fn what_was_chosen_has_data_and_room() {
 #[test]
 fn an_order_is_read_as_it_was_written_and_nothing_else_is_one() {
     let sha256 = "0a".repeat(32);
-    let (snapshot, backup) = (Origin::Snapshot { sha256: sha256.clone() }, Origin::Backup { sha256 });
+    let (snapshot, backup) = (Origin::Snapshot { sha256: sha256.clone() }, Origin::Backup { sha256, is_elsewhere: true });
     let of_file = |origin| Recovery { origin, ..order("cp3", &["cp1", "cp2"]) };
     for recovery in [order("cp3", &[]), of_file(snapshot), of_file(backup)] {
         assert_eq!(Recovery::parse(&recovery.text()), Some(recovery));

@@ -206,6 +206,29 @@ fn a_snapshot_goes_the_same_way() {
     assert_eq!(host.text("var/lib/etcd/before-r-1/member/snap/db"), "old\n");
 }
 
+/// Hosts of before are gone, and so is where they asked the API; of a restore on the same hosts nothing is.
+#[test]
+fn on_other_hosts_the_nodes_of_before_are_gone() {
+    for is_elsewhere in [false, true] {
+        let recovery = Recovery { origin: Origin::Backup { sha256: "a".repeat(64), is_elsewhere }, least: 0, ..order("cp3", &[]) };
+        let host = Host::new();
+        let steps = forward(&recovery);
+        steps.iter().take(2).for_each(|step| assert!(host.step(step, BASH, None)));
+        host.write("var/lib/etcd/before-r-1/snapshot.db", "sent\n");
+        steps.iter().skip(2).for_each(|step| assert!(host.step(step, BASH, None)));
+        assert_eq!(host.has("deleted"), is_elsewhere);
+        if is_elsewhere {
+            let gone = [
+                "--prefix /registry/minions/",
+                "/registry/configmaps/kube-system/kubeadm-config",
+                "/registry/configmaps/kube-public/cluster-info",
+            ];
+            assert_eq!(host.text("deleted").lines().collect::<Vec<_>>(), gone);
+            assert!(host.text("var/lib/etcd/member/snap/db").contains("gone"), "the new etcd is made of what is left");
+        }
+    }
+}
+
 /// What is in the place of the data is removed only where what was there is aside.
 #[test]
 fn data_that_are_not_kept_are_not_removed() {

@@ -43,7 +43,14 @@ const OF_LATER: [&str; 7] = [
 ];
 
 /// The settings of backups, which change nothing on hosts; tests of `kokctl` and of which backups stay look there.
-const OF_BACKUPS: [&str; 7] = [
+const OF_BACKUPS: [&str; 14] = [
+    "backup_s3_bucket",
+    "backup_s3_endpoint",
+    "backup_s3_region",
+    "backup_s3_prefix",
+    "backup_s3_credentials_file",
+    "backup_s3_ca_file",
+    "backup_schedule",
     "etcd_backup_prefix",
     "etcd_backup_retention_count",
     "backup_recipients",

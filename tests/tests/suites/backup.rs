@@ -50,6 +50,64 @@ fn a_cluster_is_brought_back_to_what_its_backup_has() {
     CANARIES.iter().for_each(|canary| assert!(!kokctl.transcript().contains(canary) && !kokctl.journals().contains(canary)));
 }
 
+/// All hosts are gone, and there are others: another control plane at another address, and the clients of the old cluster go on.
+#[test]
+fn a_cluster_whose_hosts_are_gone_is_brought_back_on_others() {
+    let (away, old) = (tempfile::tempdir().unwrap(), up(2));
+    let mut clock = Clock::start();
+    let kokctl = Kokctl::new(&old);
+    write_manifest(&old, &kokctl);
+    fs::create_dir(kokctl.folder().join("backups")).unwrap();
+    kokctl.converge("apply");
+    kubectl(&old, &format!("create secret generic canary --from-literal=word={}", CANARIES[0]));
+    store(&old, 1..=20);
+    let web = "create deployment web --image=registry.k8s.io/pause:3.10.2 --replicas=2";
+    kubectl(&old, web);
+    let administrator = ok(&old.host("cp1").unwrap(), "cat /etc/kubernetes/admin.conf");
+    let made = is_made(&kokctl, &kokctl.folder().join("backups"));
+    let backup = away.path().join(made.file_name().unwrap());
+    fs::copy(&made, &backup).unwrap();
+    let name = old.name().to_owned();
+    drop(old);
+    clock.lap("a cluster, its backup, and no host");
+
+    let new = up(3);
+    let kokctl = Kokctl::new(&new);
+    write_manifest(&new, &kokctl);
+    on_others(&kokctl, &new, &name);
+    let said = restore(&kokctl, &backup, Some("own.key"), &["--yes", "--new-hosts"]);
+    assert!(
+        said.code == 0 && said.stdout.contains("is founded with the keys of the backup") && said.stdout.contains("works again"),
+        "{said:?}"
+    );
+    clock.lap("restored on other hosts");
+    let plane = new.host("worker1").unwrap();
+    let ask = |line: &str| ok(&plane, &format!("kubectl --kubeconfig=/etc/kubernetes/admin.conf {line}"));
+    assert_eq!(ask("get configmaps -o name").matches("configmap/key-").count(), 20);
+    assert_eq!(ask("get secret canary -o jsonpath={.data.word} | base64 -d"), CANARIES[0]);
+    wait_for("the new nodes are Ready", 120, || ask("get nodes --no-headers").lines().filter(|line| line.contains(" Ready ")).count() == 2);
+    let nodes = ask("get nodes -o name");
+    assert!(!nodes.contains("cp1"), "{nodes}");
+    wait_for("the pods run on the new hosts", 180, || ask("get deployment web -o jsonpath={.status.readyReplicas}") == "2");
+    kokctl.has_nothing_to_do();
+    // The authorities are those of before: who had a kubeconfig only needs the new address.
+    ok(&plane, &format!("cat >/root/old.conf <<'END'\n{administrator}\nEND"));
+    let by_old = format!("kubectl --kubeconfig=/root/old.conf --server=https://{}:6443 get nodes -o name", plane.address());
+    assert!(ok(&plane, &by_old).contains("node/worker2"));
+}
+
+/// The second and the third host of a lab as another cluster's: the second is the control plane.
+fn on_others(kokctl: &Kokctl<'_>, lab: &Lab, name: &str) {
+    let text = fs::read_to_string(kokctl.manifest()).unwrap();
+    let text = text.replace(&format!("name: {}", lab.name()), &format!("name: {name}"));
+    let lines = text.lines().filter(|line| !line.contains("name: cp1"));
+    let lines: Vec<String> = lines
+        .map(|line| if line.contains("name: worker1") { line.replace("[worker]", "[control-plane]") } else { line.to_owned() })
+        .collect();
+    // Who has the time, too.
+    kokctl.write_manifest(&format!("{}\n", lines.join("\n").replace("cp1", "worker1")));
+}
+
 /// The file keeps the last one alone: `create` sees to that, and `prune` where something else has put one there.
 fn one_stays(kokctl: &Kokctl<'_>, folder: &Path, earlier: &Path) {
     let aside = kokctl.folder().join("aside");

@@ -18,6 +18,7 @@ mod api_server_support;
 mod backup;
 mod bad_input;
 mod bad_input_cases;
+mod buckets;
 mod bundle_fetch;
 mod bundle_push;
 mod bundle_push_story;

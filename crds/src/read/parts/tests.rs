@@ -1,8 +1,8 @@
 //! That fields and rows belong together.
 
 use super::{
-    API_ENDPOINT, BACKUP, BACKUP_KEEP, BACKUP_TO, CERTIFICATES, CONTAINER_RUNTIME, ETCD, HOST_RESOURCES, KUBE_RESERVED, NODE_LOCAL_DNS,
-    SYSTEM_RESERVED,
+    API_ENDPOINT, BACKUP, BACKUP_KEEP, BACKUP_S3, BACKUP_TO, CERTIFICATES, CONTAINER_RUNTIME, ETCD, HOST_RESOURCES, KUBE_RESERVED,
+    NODE_LOCAL_DNS, SYSTEM_RESERVED,
 };
 use crate::variables::variable;
 
@@ -12,6 +12,7 @@ fn every_field_that_is_a_variable_has_its_row() {
         API_ENDPOINT,
         BACKUP,
         BACKUP_KEEP,
+        BACKUP_S3,
         BACKUP_TO,
         CERTIFICATES,
         CONTAINER_RUNTIME,
@@ -26,7 +27,7 @@ fn every_field_that_is_a_variable_has_its_row() {
             assert!(variable(leaf.variable).is_some_and(|row| row.name == leaf.variable && !row.is_moot()), "{}", leaf.variable);
         }
     }
-    for part in [BACKUP_KEEP, BACKUP_TO, CERTIFICATES, ETCD, CONTAINER_RUNTIME, KUBE_RESERVED, NODE_LOCAL_DNS, SYSTEM_RESERVED] {
+    for part in [BACKUP_KEEP, BACKUP_S3, CERTIFICATES, ETCD, CONTAINER_RUNTIME, KUBE_RESERVED, NODE_LOCAL_DNS, SYSTEM_RESERVED] {
         assert_eq!(part.form.fields.len(), part.leaves.len());
     }
 }

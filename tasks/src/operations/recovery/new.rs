@@ -154,7 +154,19 @@ if grep -q NOSPACE "$work/said"; then
   must alarm list
 fi
 ! grep 'alarm:' "$work/said" >&2 || { echo 'etcd complains of these data' >&2; exit 1; }
-must snapshot save /new/snapshot.db
+"#;
+
+/// The hosts of before are gone, and so is where they asked the API: a kubelet makes its node anew, and an apply the rest, as where there was none (kubeadm design,
+/// "Upload kubeadm ClusterConfiguration", "Create the public cluster-info ConfigMap"). Pods of nodes that are none go (Kubernetes, "Pod garbage collection").
+const ELSEWHERE: &str = r#"must del --prefix /registry/minions/
+must del /registry/configmaps/kube-system/kubeadm-config
+must del /registry/configmaps/kube-public/cluster-info
+must endpoint status --write-out=json
+revision=$(sed -n 's/.*"revision":\([0-9][0-9]*\).*/\1/p' "$work/said" | head -n 1)
+"#;
+
+/// What the new etcd is made from.
+const SAVED: &str = r#"must snapshot save /new/snapshot.db
 end
 rm -rf "$work/member"
 "#;
@@ -188,7 +200,8 @@ impl NewEtcd {
         let (url, token) = (quote(&self.peer_url), quote(&format!("kokctl-{id}")));
         let from = if *origin == Origin::Member { FROM_MEMBER } else { FROM_SNAPSHOT };
         let variables = format!("member={}\nurl={url}\ntoken={token}\nleast={least}\nnewest={newest}\n", quote(host));
-        let script = format!("{}{variables}{BEGIN}{from}{ALONE}{RESTORE}", begin(&self.recovery));
+        let elsewhere = if matches!(origin, Origin::Backup { is_elsewhere: true, .. }) { ELSEWHERE } else { "" };
+        let script = format!("{}{variables}{BEGIN}{from}{ALONE}{elsewhere}{SAVED}{RESTORE}", begin(&self.recovery));
         let mut fragment = Fragment::default();
         fragment.feed(Content::Bytes(script.as_bytes()), "job new-etcd");
         Act::Script(fragment)

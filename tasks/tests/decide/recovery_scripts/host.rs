@@ -42,6 +42,7 @@ case "$1 $2" in
       *'alarm disarm'*) rm -f "ROOT/alarm"; echo disarm >>"ROOT/freed";;
       *compact*) echo "compact ${*##* }" >>"ROOT/freed";;
       *defrag*) echo defrag >>"ROOT/freed";;
+      *' del '*) echo "${*##* del }" >>"ROOT/deleted"; echo gone >>"$alone/member/snap/db";;
     esac;;
   'tasks ls') [ ! -e "ROOT/alone" ] || echo 'kokctl-recover-etcd 1 RUNNING';;
   'tasks delete') rm -f "ROOT/alone";;
