@@ -110,6 +110,26 @@ fn modes_are_octal_and_secrets_are_the_owners() {
 }
 
 #[test]
+fn what_is_not_said_of_a_mount_or_an_archive_has_a_meaning() {
+    use kok_crds::model::{Mount, MountState, PayloadSource};
+    let cluster = read(
+        "  - {mount: {path: /srv/a, device: LABEL=a, fstype: xfs}}\n  - {mount: {path: /srv/b, device: /srv/a, options: \"bind,ro\", state: present}}\n  \
+         - {mount: {path: /srv/c, state: absent}}\n  - {archive: {into: /opt/app, source: files/app-1.tgz}}\n  \
+         - {archive: {into: /opt/app, source: more.tar, strip: 1, owner: app}}\n",
+    );
+    let entries = &cluster.resources.entries;
+    let mounts: Vec<&Mount> =
+        entries.iter().filter_map(|entry| if let Wish::Mount(mount) = &entry.wish { Some(mount) } else { None }).collect();
+    assert_eq!((mounts[0].options.as_str(), mounts[0].pass, mounts[0].state), ("defaults", 0, MountState::Mounted));
+    assert_eq!((mounts[1].fstype.as_str(), mounts[1].is_bind(), mounts[1].state), ("none", true, MountState::Present));
+    assert_eq!((mounts[2].device.as_str(), mounts[2].state), ("", MountState::Absent));
+    let names: Vec<&str> = entries.iter().skip(2).map(|entry| entry.name.as_str()).collect();
+    assert_eq!(names, ["mount:/srv/c", "archive:/opt/app", "archive:/opt/app#2"]);
+    let Wish::Archive { payload, strip, rights, contents: None, .. } = &entries[4].wish else { panic!("{:?}", entries[4]) };
+    assert_eq!((&payload.source, *strip, rights.owner.as_str()), (&PayloadSource::File("more.tar".to_owned()), 1, "app"));
+}
+
+#[test]
 fn nothing_prints_what_stands_in_a_file() {
     let cluster = read("  - {file: {path: /c, content: hunter22, secret: true}}\n");
     assert!(!format!("{cluster:?}").contains("hunter22"));

@@ -6,11 +6,13 @@
 //! * [`Authorities`] are made once and then loaded from what was found on a control plane.
 //! * [`control_plane`] makes all files of one control-plane host; [`leaf_files`] and [`kubeconfig_file`] make single ones.
 //! * A [`TrustBundle`] is what a file `ca.crt` holds: one authority, or two while one is changed for the other.
+//! * A [`TrustAnchor`] is a certificate that programs of a host are to trust.
 //! * [`inspect_certificate`] and [`verify_leaf`] (and their like for kubeconfigs) say what was found, and whether it can stay.
 //! * [`escrow()`] keeps what can't be made a second time as one text, and [`Escrow`] reads it.
 //! * [`merge_kubeconfig`] takes a cluster into somebody's own kubeconfig.
 //! * [`open_vault`] decrypts what ansible-vault has encrypted.
 
+mod anchor;
 mod authority;
 mod control_plane;
 mod error;
@@ -29,6 +31,7 @@ mod trust;
 mod vault;
 mod verify;
 
+pub use anchor::TrustAnchor;
 pub use authority::{Authorities, Authority, FoundAuthorities, FoundAuthority};
 pub use control_plane::{ControlPlane, Endpoint, control_plane, etcd_host, kubeconfig_file, leaf_files};
 pub use error::PkiError;

@@ -4,12 +4,42 @@
 mod support;
 
 use kok_pki::{
-    Authority, AuthorityKind, ControlPlane, Defect, KubeconfigUser, Leaf, PkiError, Policy, PrivateKey, San, Secret, TrustBundle,
-    inspect_certificate, issue, matches_key, signed_by, trust_one, verify_kubeconfig, verify_leaf,
+    Authority, AuthorityKind, ControlPlane, Defect, KubeconfigUser, Leaf, PkiError, Policy, PrivateKey, San, Secret, TrustAnchor,
+    TrustBundle, inspect_certificate, issue, matches_key, signed_by, trust_one, verify_kubeconfig, verify_leaf,
 };
 use proptest::prelude::*;
 use support::{Repeating, content, host, make, now};
 use time::Duration;
+
+#[test]
+fn programs_trust_one_authority_that_has_not_ended() {
+    let (authorities, files) = make(1, &Policy::default());
+    let (others, _) = make(2, &Policy::default());
+    let own = authorities.get(AuthorityKind::Kubernetes);
+    let (pem, facts) = (own.certificate_pem(), own.facts());
+    let said = |text: &str, at| TrustAnchor::from_pem(text, at).map(|anchor| anchor.pem()).map_err(|error| error.to_string());
+    // What stands around it, and how its lines are broken, is none of its own.
+    let body: String = pem.lines().filter(|line| !line.starts_with('-')).collect();
+    let broken =
+        format!("Issuer: CN=x\n-----BEGIN CERTIFICATE-----\n{}\n-----END CERTIFICATE-----\nbehind\n", body.replace("MII", "MI\nI"));
+    let as_stored = said(&broken, now()).unwrap();
+    assert_eq!(as_stored.trim(), pem.trim().replace("\r\n", "\n"));
+    assert!(as_stored.lines().all(|line| line.len() <= 64));
+    assert_eq!(said(pem, facts.not_before - Duration::days(9)), Ok(as_stored), "it is put in place before it is needed");
+    let key = own.key_pem().unwrap().expose();
+    for (text, at, why) in [
+        ("", now(), "no complete PEM block"),
+        (key, now(), "a private key"),
+        (&format!("{pem}{key}"), now(), "a private key"),
+        (&format!("{pem}{}", others.get(AuthorityKind::Etcd).certificate_pem()), now(), "there are 2 of them"),
+        (content(&files, "pki/apiserver.crt"), now(), "CA:TRUE"),
+        (pem, facts.not_after + Duration::seconds(1), "it has expired"),
+        (&pem.replace("MII", "MIA"), now(), "cannot read the certificate"),
+    ] {
+        let said = said(text, at).unwrap_err();
+        assert!(said.contains(why) && !said.contains(key.lines().nth(1).unwrap()), "{why}: {said}");
+    }
+}
 
 fn defects(ca: &str, leaf: &str, kind: Leaf, host: &ControlPlane, at: time::OffsetDateTime) -> Vec<Defect> {
     verify_leaf(ca, leaf, &kind.profile(host), at).err().unwrap_or_default()

@@ -15,7 +15,7 @@ use std::sync::{Arc, Mutex, PoisonError, Weak};
 
 use aws_lc_rs::digest::{Context, SHA256};
 use kok_tasks::artifact::Artifact;
-use kok_tasks::bundle::{Bundle, INDEX};
+use kok_tasks::bundle::{Bundle, FORMAT, INDEX};
 
 pub use reading::Reading;
 use reading::{Identity, Source};
@@ -64,6 +64,13 @@ impl BundleFolder {
                 .hint("build or fetch the bundle again, or give another one with --bundle; nothing was changed on any host")
         })?;
         Ok(Self { path: path.to_owned(), index: Some(text.into_bytes()), bundle, verified: Mutex::default(), sources: Mutex::default() })
+    }
+
+    /// No bundle at all, for a plan that sends files of this machine and nothing else.
+    #[must_use]
+    pub fn none() -> Self {
+        let bundle = Bundle { format: FORMAT, kubernetes: Vec::new(), files: Vec::new(), images: Vec::new(), packages: Vec::new() };
+        Self { path: PathBuf::from("/"), index: None, bundle, verified: Mutex::default(), sources: Mutex::default() }
     }
 
     /// The same folder with another index, which names a part of what it holds.
@@ -143,12 +150,17 @@ impl BundleFolder {
     fn check(&self, artifact: &Artifact) -> Result<u64, Failure> {
         let path = self.file(artifact);
         let failure = |what: String| {
-            Failure::new(Kind::Input, what)
-                .at(path.display().to_string())
-                .hint("build or fetch the bundle again; nothing was changed on any host")
+            let hint = if artifact.is_users() { "let it be readable" } else { "build or fetch the bundle again" };
+            Failure::new(Kind::Input, what).at(path.display().to_string()).hint(format!("{hint}; nothing was changed on any host"))
         };
         let unreadable = |error: io::Error| failure(format!("{} can't be read", artifact.title)).because(error.to_string());
         let (identity, size, sha256) = digest(&path).map_err(unreadable)?;
+        if artifact.is_users() && (size != artifact.size || sha256 != artifact.sha256) {
+            let failure = Failure::new(Kind::Input, format!("{} was changed meanwhile", artifact.title)).at(path.display().to_string());
+            return Err(failure
+                .because("it is not what it was when the plan was made")
+                .hint("run it again; nothing was changed on any host"));
+        }
         if size != artifact.size || sha256 != artifact.sha256 {
             return Err(failure(format!("{} is corrupted", artifact.title)).because(format!(
                 "its {size} bytes have the sha256 {sha256}; the bundle's index says {} bytes and {}",
@@ -158,6 +170,14 @@ impl BundleFolder {
         self.verified.lock().unwrap_or_else(PoisonError::into_inner).insert(path, identity);
         Ok(size)
     }
+}
+
+/// Length and SHA-256 of a file, in lower-case hexadecimal digits.
+///
+/// # Errors
+/// If it can't be read, or is changed meanwhile.
+pub fn sum_of(path: &Path) -> io::Result<(u64, String)> {
+    digest(path).map(|(_, size, sha256)| (size, sha256))
 }
 
 fn digest(path: &Path) -> io::Result<(Identity, u64, String)> {

@@ -48,7 +48,7 @@ fn passphrases() -> Passphrases {
 
 /// The files that this user's files name. What was fetched is kept where this user keeps state, if anywhere.
 pub(super) fn files() -> LocalFiles {
-    LocalFiles::new(home(), state().ok().map(|state| state.path().join("manifests")))
+    LocalFiles::new(home(), state().ok().map(|state| state.path().to_owned()))
 }
 
 /// By what this process reaches hosts. One for each run of a verb: what it learns of keys ends with it.

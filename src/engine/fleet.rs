@@ -1,13 +1,17 @@
 //! Bringing hosts that have no Kubernetes to what is declared for them.
 
+use std::sync::Arc;
+
 use kok_crds::model::Cluster;
 use kok_tasks::plan::{Plan, Selection};
 
+use super::apply::read_through;
 use super::context::{Context, Options};
 use super::converge::{Planned, Tolerance, converge_fleet};
 use super::driver::{Order, Run, Work};
 use super::error::Error;
 use super::store::Lock;
+use crate::artifacts::BundleFolder;
 use crate::failure::Failure;
 use crate::run::{Outcome, Secrets};
 
@@ -59,10 +63,12 @@ impl Order for Declared<'_> {
         converge_fleet(fleet, selection, tolerance, run.context).await
     }
 
-    async fn prepare(&mut self, _run: &Run<'_>, planned: &Planned) -> Result<Work, Error> {
+    async fn prepare(&mut self, run: &Run<'_>, planned: &Planned) -> Result<Work, Error> {
+        let files = BundleFolder::none();
+        read_through(run, &files, &planned.plan)?;
         let secrets = Secrets::given(&planned.cluster, &planned.plan);
         // Hosts that nothing is to be done on are left alone.
-        Ok(Work { secrets, bundle: None, whole: false, most_failed: self.request.most_failed })
+        Ok(Work { secrets, bundle: Some(Arc::new(files)), whole: false, most_failed: self.request.most_failed })
     }
 
     fn is_done_by(&self, _run: &Run<'_>, planned: &Planned) -> bool {

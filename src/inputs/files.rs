@@ -1,6 +1,8 @@
 //! Where what a cluster's files name comes from.
 
-use kok_crds::model::{Addon, EscrowFile};
+use std::path::PathBuf;
+
+use kok_crds::model::{Addon, EscrowFile, Payload};
 use kok_crds::{Position, Problem, Source};
 
 use crate::state::Kept;
@@ -24,6 +26,12 @@ pub trait Files: Sync {
     /// # Errors
     /// [`Problem`] if it can't be had.
     fn fetch(&self, addon: &Addon, url: &str) -> Result<Source, Problem>;
+
+    /// Where a file of any length lies on this machine that hosts are to get: the one that is named, or what was fetched. Whoever asks compares its sum.
+    ///
+    /// # Errors
+    /// [`Problem`] if it can't be had.
+    fn payload(&self, payload: &Payload) -> Result<PathBuf, Problem>;
 
     /// The keys that are kept of a cluster; nothing where there are none yet.
     ///

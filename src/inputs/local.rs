@@ -2,9 +2,9 @@
 
 use std::fs;
 use std::io::{self, ErrorKind};
-use std::path::PathBuf;
+use std::path::{self, PathBuf};
 
-use kok_crds::model::{Addon, EscrowFile};
+use kok_crds::model::{Addon, EscrowFile, Payload, PayloadSource};
 use kok_crds::{Position, Problem, Source};
 
 use super::fetch;
@@ -17,14 +17,14 @@ use crate::state::{Keeping, Kept, beside};
 #[derive(Debug, Clone, Default)]
 pub struct LocalFiles {
     home: Option<PathBuf>,
-    fetched: Option<PathBuf>,
+    state: Option<PathBuf>,
 }
 
 impl LocalFiles {
-    /// Those that this user names: `home` is where `~/` is, and manifests that were fetched are kept in the folder `fetched`.
+    /// Those that this user names: `home` is where `~/` is, and what was fetched is kept below the folder `state`.
     #[must_use]
-    pub fn new(home: Option<PathBuf>, fetched: Option<PathBuf>) -> Self {
-        Self { home, fetched }
+    pub fn new(home: Option<PathBuf>, state: Option<PathBuf>) -> Self {
+        Self { home, state }
     }
 
     fn path(&self, origin: &Position, path: &str) -> PathBuf {
@@ -53,7 +53,26 @@ impl Files for LocalFiles {
     }
 
     fn fetch(&self, addon: &Addon, url: &str) -> Result<Source, Problem> {
-        fetch::manifest(addon, url, self.fetched.as_deref())
+        fetch::manifest(addon, url, self.state.as_ref().map(|state| state.join("manifests")).as_deref())
+    }
+
+    fn payload(&self, payload: &Payload) -> Result<PathBuf, Problem> {
+        let path = match &payload.source {
+            PayloadSource::File(path) => self.path(&payload.origin, path),
+            PayloadSource::Url(url) => {
+                let folder = self.state.as_ref().map(|state| state.join("files"));
+                return fetch::payload(payload, url, folder.as_deref());
+            }
+        };
+        // It is opened again to be sent; a pipe would have nothing left.
+        let found = plain_file::open(&path).and_then(|file| match file.metadata()?.is_file() {
+            true => path::absolute(&path),
+            false => Err(io::Error::new(ErrorKind::InvalidInput, "it is a pipe, and no file")),
+        });
+        found.map_err(|error| {
+            let problem = Problem::new("a file for the hosts can't be read").at(&payload.origin);
+            problem.because(format!("{}: {error}", path.display())).hint("name a file, as seen from the folder of this file")
+        })
     }
 
     fn kept(&self, cluster: &str, file: &EscrowFile) -> Result<Option<Kept>, Problem> {

@@ -9,6 +9,7 @@ mod issued;
 mod local;
 mod manifests;
 mod resources;
+mod unpacked;
 mod vault;
 
 use kok_crds::Input;

@@ -7,7 +7,7 @@ use crate::bundle::{ArchiveEntry, Bundle, BundleFile, BundleImage, BundlePackage
 pub struct Artifact {
     /// What it is, for people: `kubelet 1.37.1`.
     pub title: String,
-    /// Path inside the bundle.
+    /// Path inside the bundle; that of a file of the user's is absolute, and one of the machine that sends it.
     pub path: String,
     /// Length in bytes.
     pub size: u64,
@@ -41,6 +41,12 @@ pub struct Source {
 }
 
 impl Artifact {
+    /// Whether it is a file of the user's, and none of the bundle.
+    #[must_use]
+    pub fn is_users(&self) -> bool {
+        self.path.starts_with('/')
+    }
+
     /// Behind its title, for people: nothing where kokctl sends it, as it does without anybody's word.
     pub(crate) fn supply_words(&self) -> String {
         match &self.supply {

@@ -48,6 +48,10 @@ pub enum ChangeKind {
     Mark,
     /// Set mode and owner of a file, and leave its content alone.
     Mode(u32),
+    /// Mount a file system.
+    Mount,
+    /// Mount a file system where another one is.
+    MountAnother,
     /// Nothing for now: the host can't be reached.
     NotNow,
     /// Set mode and owner of a path, and leave its content alone.
@@ -67,6 +71,8 @@ pub enum ChangeKind {
     Record,
     /// Have systemd read a unit's file again, and interrupt nothing.
     Reload,
+    /// Give a mount its options.
+    Remount,
     /// Take away.
     Remove,
     /// Bring a package manager to the end of what it began.
@@ -89,6 +95,8 @@ pub enum ChangeKind {
     SwitchOff,
     /// Let new pods come to nodes again.
     Uncordon,
+    /// Take a file system away from where it is mounted, if nothing uses it.
+    Unmount,
     /// Have a program read its inputs again.
     Update,
     /// Put a configuration into the cluster.
@@ -124,12 +132,15 @@ impl fmt::Display for ChangeKind {
             Self::Load => "load",
             Self::LookAgain => "look again",
             Self::Mark => "mark",
+            Self::Mount => "mount",
+            Self::MountAnother => "unmount what is there, and mount",
             Self::NotNow => "not now",
             Self::Open => "open",
             Self::PointToOwnCertificate => "point to the kubelet's own certificate",
             Self::Reboot => "start anew",
             Self::Record => "record",
             Self::Reload => "reload",
+            Self::Remount => "mount anew with its options",
             Self::Remove => "remove",
             Self::Repair => "repair",
             Self::Replace => "replace",
@@ -140,6 +151,7 @@ impl fmt::Display for ChangeKind {
             Self::Stop => "stop",
             Self::SwitchOff => "switch off",
             Self::Uncordon => "uncordon",
+            Self::Unmount => "unmount",
             Self::Update => "update",
             Self::Upload => "upload",
             Self::Wait => "wait",

@@ -36,6 +36,8 @@ pub struct TrustPlaces {
     pub bundle: &'static str,
     /// The command that makes the one from the other.
     pub command: &'static str,
+    /// The command that takes away links of it to files that are gone.
+    pub tidy: Option<&'static str>,
 }
 
 /// Debian and Ubuntu, and what is made of them.
@@ -56,6 +58,8 @@ pub static DEBIAN: Distribution = Distribution {
         folder: "/usr/local/share/ca-certificates",
         bundle: "/etc/ssl/certs/ca-certificates.crt",
         command: "update-ca-certificates",
+        // It does the same itself, but only when it adds a certificate.
+        tidy: Some("find /etc/ssl/certs -maxdepth 1 -xtype l -delete"),
     },
     chrony: ("/etc/chrony/chrony.conf", "chrony.service"),
 };
@@ -73,6 +77,7 @@ pub static RHEL: Distribution = Distribution {
         folder: "/etc/pki/ca-trust/source/anchors",
         bundle: "/etc/pki/ca-trust/extracted/pem/tls-ca-bundle.pem",
         command: "update-ca-trust extract",
+        tidy: None,
     },
     chrony: ("/etc/chrony.conf", "chronyd.service"),
 };

@@ -5,6 +5,7 @@ use std::fmt;
 
 use serde_json::{Map, Value as Json};
 
+use super::{Contents, Mount, Payload};
 use crate::{Position, Secret};
 
 /// What a user declares under `hostResources`.
@@ -22,6 +23,12 @@ impl HostResources {
     /// What is declared for a host, in the order of the file.
     pub fn of_host<'a>(&'a self, host: &'a str) -> impl Iterator<Item = &'a HostResource> {
         self.entries.iter().filter(move |entry| entry.hosts.iter().any(|name| name == host))
+    }
+
+    /// Whether programs of a host are to trust a certificate of what is declared.
+    #[must_use]
+    pub fn adds_trust(&self, host: &str) -> bool {
+        self.of_host(host).any(|entry| matches!(entry.wish, Wish::CaCertificate { certificate: Some(_), .. }))
     }
 
     /// The variables of a host's templates.
@@ -145,6 +152,40 @@ pub enum Wish {
         /// The line of `authorized_keys`.
         key: String,
     },
+    /// A file of any length, as a program is.
+    Binary {
+        /// Where it is.
+        path: String,
+        /// What comes there.
+        payload: Payload,
+        /// Whose it is.
+        rights: Rights,
+    },
+    /// All of an archive, below a folder.
+    Archive {
+        /// The folder.
+        into: String,
+        /// The archive.
+        payload: Payload,
+        /// How many folders at the beginning of each path are left out.
+        strip: u32,
+        /// A path that says by being there that all of it is.
+        creates: Option<String>,
+        /// Whose all of it is; the mode is not used.
+        rights: Rights,
+        /// What is in it; `None` until somebody has read it who has files.
+        contents: Option<Contents>,
+    },
+    /// A certificate of an authority that programs of the host trust, or trust no more.
+    CaCertificate {
+        /// By which the trust store has it.
+        name: String,
+        /// The certificate in PEM; `None` where the store is to have none of that name. Whoever reads files has it checked and in the form of
+        /// stores, a text as well.
+        certificate: Option<Content>,
+    },
+    /// What is mounted at a path.
+    Mount(Mount),
     /// A unit of systemd.
     Unit {
         /// Its full name.
@@ -175,6 +216,10 @@ impl Wish {
             Self::User(_) => "user",
             Self::Group { .. } => "group",
             Self::AuthorizedKey { .. } => "authorizedKey",
+            Self::Binary { .. } => "binary",
+            Self::Archive { .. } => "archive",
+            Self::CaCertificate { .. } => "caCertificate",
+            Self::Mount(_) => "mount",
             Self::Unit { .. } => "unit",
         }
     }
@@ -185,14 +230,21 @@ impl Wish {
         match self {
             Self::Package { names } => names.join(","),
             Self::User(account) => account.name.clone(),
+            Self::Mount(mount) => mount.path.clone(),
             Self::AuthorizedKey { user, .. } => user.clone(),
-            Self::Sysctl { name, .. } | Self::KernelModule { name } | Self::Group { name, .. } | Self::Unit { name, .. } => name.clone(),
+            Self::Sysctl { name, .. }
+            | Self::KernelModule { name }
+            | Self::Group { name, .. }
+            | Self::CaCertificate { name, .. }
+            | Self::Unit { name, .. } => name.clone(),
             Self::File { path, .. }
             | Self::Directory { path, .. }
+            | Self::Binary { path, .. }
             | Self::Symlink { path, .. }
             | Self::Absent { path, .. }
             | Self::Line { path, .. }
-            | Self::Block { path, .. } => path.clone(),
+            | Self::Block { path, .. }
+            | Self::Archive { into: path, .. } => path.clone(),
         }
     }
 
@@ -200,7 +252,28 @@ impl Wish {
     #[must_use]
     pub fn whole_path(&self) -> Option<&str> {
         match self {
-            Self::File { path, .. } | Self::Directory { path, .. } | Self::Symlink { path, .. } | Self::Absent { path, .. } => Some(path),
+            Self::File { path, .. }
+            | Self::Directory { path, .. }
+            | Self::Binary { path, .. }
+            | Self::Symlink { path, .. }
+            | Self::Absent { path, .. } => Some(path),
+            _ => None,
+        }
+    }
+
+    /// The folder that it brings things into, beside those of others.
+    #[must_use]
+    pub fn folder(&self) -> Option<&str> {
+        if let Self::Archive { into, .. } = self { Some(into) } else { None }
+    }
+
+    /// Whose it is, where that is said.
+    #[must_use]
+    pub fn rights(&self) -> Option<&Rights> {
+        match self {
+            Self::File { rights, .. } | Self::Directory { rights, .. } | Self::Binary { rights, .. } | Self::Archive { rights, .. } => {
+                Some(rights)
+            }
             _ => None,
         }
     }

@@ -62,7 +62,7 @@ pub(super) type Named = (Manifest, Option<String>, crate::Position);
 /// The manifest: a file of the user's, its text, or an address with the digest of what has to come from there.
 pub(super) fn read_source(decoder: &mut Decoder, fields: &Fields<'_>, what: &str) -> Option<Named> {
     let problem = |message: &str| Problem::new(format!("{what} {message}")).at(fields.position());
-    let digest = fields.get("sha256").map(|field| read_digest(decoder, &field));
+    let digest = fields.get("sha256").map(|field| read_digest(decoder, &field, "the manifest"));
     let mut named = Vec::new();
     for key in SOURCES {
         let Some(field) = fields.get(key) else { continue };
@@ -118,7 +118,8 @@ fn paths(decoder: &mut Decoder, field: &Field<'_>) -> Option<Vec<String>> {
     (!paths.is_empty()).then_some(paths)
 }
 
-fn read_digest(decoder: &mut Decoder, field: &Field<'_>) -> Option<String> {
+/// A digest by SHA-256 of what is named so.
+pub(super) fn read_digest(decoder: &mut Decoder, field: &Field<'_>, what: &str) -> Option<String> {
     /// Digits of a digest by SHA-256.
     const DIGITS: usize = 64;
     let text = decoder.text(field)?;
@@ -129,7 +130,7 @@ fn read_digest(decoder: &mut Decoder, field: &Field<'_>) -> Option<String> {
     decoder.report(
         problem
             .because("it has 64 digits of 0 to 9 and a to f, as `sha256sum` prints it")
-            .hint("write what `sha256sum FILE` prints of the manifest"),
+            .hint(format!("write what `sha256sum FILE` prints of {what}")),
     );
     None
 }

@@ -5,9 +5,11 @@ use serde_json::{Value, json};
 use super::property::{Property, fields, integer, map, property, text, texts, word};
 use crate::decode::Form;
 use crate::read::resources::ENTRY;
+use crate::read::resources::brought::{ARCHIVE, BINARY, CA_CERTIFICATE, MOST_STRIPPED, PRESENCE};
 use crate::read::resources::kinds::{
     ABSENT, AUTHORIZED_KEY, BLOCK, DIRECTORY, FILE, GROUP, KERNEL_MODULE, LINE, MOST_ID, PACKAGE, STATES, SYMLINK, SYSCTL, UNIT, USER,
 };
+use crate::read::resources::mounts::{MOST_PASS, MOUNT, STATES as MOUNT_STATES};
 
 /// More than a role of Ansible has tasks; each is a step on every host.
 const MOST_ENTRIES: u32 = 1000;
@@ -58,7 +60,62 @@ fn entry() -> Value {
         texts("on", "Hosts that it is for: their names, their roles, or `all`; without it all."),
         texts("after", "Names of entries that come before it on the same host."),
     ];
-    of(&ENTRY, &[], head.into_iter().chain(of_paths()).chain(of_lines()).chain(of_kernel()).chain(of_accounts()).collect())
+    of(
+        &ENTRY,
+        &[],
+        head.into_iter()
+            .chain(of_paths())
+            .chain(of_lines())
+            .chain(of_kernel())
+            .chain(of_accounts())
+            .chain(of_brought())
+            .chain([mount()])
+            .collect(),
+    )
+}
+
+fn mount() -> Property {
+    let properties = vec![
+        text("path", "Absolute path of the folder that it is mounted at."),
+        text("device", "What is mounted: `UUID=…`, `LABEL=…`, a path below /dev, `HOST:/PATH` of NFS, or a folder for a bind mount."),
+        text("fstype", "Type of the file system; a bind mount needs none."),
+        text("options", "Options with commas between; without them `defaults`."),
+        integer("dump", "Whether dump saves it.", 0, 1),
+        integer("pass", "When fsck looks at it; without it never.", 0, MOST_PASS),
+        word("state", "What is wanted of it; without it `mounted`.", &MOUNT_STATES.map(|(word, _)| word)),
+    ];
+    property("mount", "What is mounted at a path.", of(&MOUNT, &["path"], properties))
+}
+
+/// Where a file of any length comes from.
+fn payload() -> [Property; 3] {
+    [
+        text("source", "Path of the file, as seen from the folder of this file."),
+        text("url", "Where the user's machine fetches it."),
+        text("sha256", "Its SHA-256; needed with `url`.").with("pattern", "^[0-9a-f]{64}$"),
+    ]
+}
+
+fn of_brought() -> Vec<Property> {
+    let binary = [text("path", PATH)].into_iter().chain(payload()).chain(rights()).collect();
+    let [_, owner, group] = rights();
+    let archive = [text("into", "Absolute path of the folder on the host that it is unpacked into.")].into_iter().chain(payload()).chain([
+        integer("strip", "How many folders at the beginning of each path are left out.", 0, MOST_STRIPPED),
+        text("creates", "A path that says by being there that all of it is."),
+        owner,
+        group,
+    ]);
+    let certificate = vec![
+        text("name", "By which the trust store has it; without `kokctl-` at its beginning."),
+        text("content", "The certificate of one authority, in PEM."),
+        text("source", "Path of a file with it, as seen from the folder of this file."),
+        word("state", "Whether the store is to have it; without it `present`.", &PRESENCE.map(|(word, _)| word)),
+    ];
+    vec![
+        property("binary", "A file of any length, as a program is.", of(&BINARY, &["path"], binary)),
+        property("archive", "All of a tar, below a folder.", of(&ARCHIVE, &["into"], archive.collect())),
+        property("caCertificate", "A certificate of an authority that programs trust.", of(&CA_CERTIFICATE, &["name"], certificate)),
+    ]
 }
 
 fn of_paths() -> Vec<Property> {

@@ -6,6 +6,7 @@ mod doors;
 mod escrow;
 mod folders;
 mod issued;
+mod resources;
 
 use super::{ClusterFiles, ExtraVars};
 use std::fs;

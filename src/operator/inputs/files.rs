@@ -1,8 +1,9 @@
 //! Files that a cluster names: keys of a ConfigMap and a Secret, and nothing else.
 
 use std::collections::BTreeMap;
+use std::path::PathBuf;
 
-use kok_crds::model::{Addon, EscrowFile};
+use kok_crds::model::{Addon, EscrowFile, Payload};
 use kok_crds::{Position, Problem, Source};
 use kok_tasks::digest::sha256;
 
@@ -57,6 +58,12 @@ impl Files for ObjectFiles {
         let problem = Problem::new(format!("the manifest of the addon `{}` is not fetched", addon.name)).at(&addon.origin);
         let problem = problem.because(format!("the operator fetches nothing by itself, and {url} is elsewhere"));
         Err(problem.hint("put it into the ConfigMap of `spec.operator.filesRef`, and name its key as `manifest`"))
+    }
+
+    fn payload(&self, payload: &Payload) -> Result<PathBuf, Problem> {
+        let problem = Problem::new(format!("{} is not brought to hosts", payload.title())).at(&payload.origin);
+        let problem = problem.because("the operator has texts of ConfigMaps and Secrets and no other files, and fetches nothing by itself");
+        Err(problem.hint("have `kokctl apply --only resources` do that, or leave it out; a text of at most 1 MiB may be a `file`"))
     }
 
     fn kept(&self, _: &str, file: &EscrowFile) -> Result<Option<Kept>, Problem> {

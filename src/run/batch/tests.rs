@@ -155,7 +155,7 @@ fn an_upload_whose_connection_hangs_is_ended_and_leaves_nothing() {
         id: StepId::parse("cp1/kubelet/binary").unwrap(),
         host: "cp1".into(),
         task: "kubelet",
-        action: Resource::Binary(Binary { path: target.to_str().unwrap().into(), artifact }).into(),
+        action: Resource::Binary(Binary::executable(target.to_str().unwrap(), artifact)).into(),
         deadline: Duration::from_secs(60),
         triggers: Vec::new(),
         gate: None,

@@ -12,7 +12,7 @@ use crate::bundle::BundleFile;
 use crate::network_plugins::plugin;
 use crate::operations::BINARIES;
 use crate::plan::{Draft, HostView, Reason, Refusal, StepId, StepName};
-use crate::resources::{Archive, Binary, Directory, File, Resource, Unit, UnitGoal};
+use crate::resources::{Archive, Binary, Directory, File, Resource, Unit, UnitGoal, Unpacked};
 use crate::templates::render;
 
 const NAME: &str = "container-runtime";
@@ -64,8 +64,7 @@ fn plan(view: &HostView<'_>, draft: &mut Draft<'_>) -> Result<(), Refusal> {
     let version = view.cluster().settings.containerd_version.as_ref().map(ToString::to_string);
     let archive = view.file("containerd", version.as_deref())?;
     let containerd = unpack(view, draft, (ARCHIVE, archive, BINARIES), ("bin/", None));
-    let runc =
-        draft.add("runc", Resource::Binary(Binary { path: "/usr/local/sbin/runc".to_owned(), artifact: view.artifact("runc", None)? }));
+    let runc = draft.add("runc", Resource::Binary(Binary::executable("/usr/local/sbin/runc", view.artifact("runc", None)?)));
     let settings = folders(draft);
     let text = render("containerd/config.toml.j2", &configuration(view)?)?;
     let configuration = draft.add("configuration", Resource::File(File::text(CONFIGURATION, text)));
@@ -137,6 +136,6 @@ fn unpack(
         let installed = program.filter(|_| has_architecture).unwrap_or(name);
         is_program.then(|| Placed { entry: entry.clone(), path: format!("{folder}/{installed}") })
     });
-    let archive = Archive { artifact: view.file_artifact(file), folder: folder.to_owned(), files: placed.collect() };
+    let archive = Archive { artifact: view.file_artifact(file), folder: folder.to_owned(), unpacked: Unpacked::Files(placed.collect()) };
     draft.add(step, Resource::Archive(archive))
 }

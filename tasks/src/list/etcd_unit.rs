@@ -18,7 +18,7 @@ use crate::membership::peer_url;
 use crate::operations::{BINARIES, EtcdMemberReady, Operation};
 use crate::plan::{Draft, HostView, Reason, Refusal, StepId};
 use crate::preconditions::{ETCD_CONFIGURATION, ETCD_STARTED};
-use crate::resources::{Archive, Directory, File, Resource, Unit as SystemdUnit, UnitGoal, User};
+use crate::resources::{Archive, Directory, File, Resource, Unit as SystemdUnit, UnitGoal, Unpacked, User};
 use crate::templates::render;
 use crate::{ETCD_CLIENT_PORT, ETCD_PEER_PORT};
 
@@ -96,7 +96,7 @@ fn programs(view: &HostView<'_>, draft: &mut Draft<'_>) -> Result<StepId, Refusa
         let (_, name) = entry.path.rsplit_once('/')?;
         NAMES.contains(&name).then(|| Placed { entry: entry.clone(), path: format!("{BINARIES}/{name}") })
     });
-    let archive = Archive { artifact: view.file_artifact(file), folder: BINARIES.to_owned(), files: placed.collect() };
+    let archive = Archive { artifact: view.file_artifact(file), folder: BINARIES.to_owned(), unpacked: Unpacked::Files(placed.collect()) };
     let step = draft.add(PROGRAMS, Resource::Archive(archive));
     if view.host.roles.is_node() {
         let other = view.id(container_runtime::ARCHIVE);

@@ -227,7 +227,7 @@ fn plan(view: &HostView<'_>, draft: &mut Draft<'_>) -> Result<(), Refusal> {
     let is_plane = view.host.roles.control_plane;
     let version = if is_plane { view.cluster().plane_version(view.host) } else { view.cluster().kubelet_version(view.host) }.to_string();
     let binary = |name: &str| -> Result<Resource, Refusal> {
-        Ok(Resource::Binary(Binary { path: format!("{BINARIES}/{name}"), artifact: view.artifact(name, Some(&version))? }))
+        Ok(Resource::Binary(Binary::executable(format!("{BINARIES}/{name}"), view.artifact(name, Some(&version))?)))
     };
     if view.host.roles.is_node() {
         draft.add(KUBEADM, binary("kubeadm")?);

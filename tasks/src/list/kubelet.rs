@@ -41,7 +41,7 @@ fn plan(view: &HostView<'_>, draft: &mut Draft<'_>) -> Result<(), Refusal> {
     }
     let version = view.cluster().kubelet_version(view.host).to_string();
     let artifact = view.artifact("kubelet", Some(&version))?;
-    let binary = draft.add(PROGRAM, Resource::Binary(Binary { path: format!("{BINARIES}/kubelet"), artifact }));
+    let binary = draft.add(PROGRAM, Resource::Binary(Binary::executable(format!("{BINARIES}/kubelet"), artifact)));
     let unit_file = draft.add("unit-file", Resource::File(File::text(UNIT, render("kubelet/kubelet.service.j2", &())?)));
     let folder = draft.add(FOLDER, Resource::Directory(Directory::new(DROP_IN_FOLDER, 0o755)));
     let drop_in = draft.add("drop-in", Resource::File(File::text(DROP_IN, render("kubelet/10-kubeadm.conf.j2", &())?)));

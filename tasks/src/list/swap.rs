@@ -20,6 +20,13 @@ fn plan(view: &HostView<'_>, draft: &mut Draft<'_>) -> Result<(), Refusal> {
     Ok(())
 }
 
+/// Says that a step writes /etc/fstab too.
+pub(super) fn before_mounts(view: &HostView<'_>, draft: &mut Draft<'_>, step: &StepId) {
+    if view.host.roles.is_node() && view.cluster().settings.host.kubelet_fail_swap_on {
+        draft.needs(step, &view.id(OFF), Reason::Because("one after the other writes /etc/fstab"));
+    }
+}
+
 /// Says that a step starts the kubelet, or checks whether it could.
 pub(super) fn needed_by(view: &HostView<'_>, draft: &mut Draft<'_>, step: &StepId) {
     if view.cluster().settings.host.kubelet_fail_swap_on {

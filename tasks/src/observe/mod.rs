@@ -19,6 +19,7 @@ mod last_words;
 mod limit;
 mod list;
 mod look;
+mod mounts;
 mod neighbour;
 mod network_check;
 mod parse;
@@ -31,6 +32,7 @@ mod state;
 mod swap;
 mod time;
 mod token;
+mod tree;
 mod versions;
 mod workload;
 
@@ -47,6 +49,8 @@ pub use kubeconfig::{certificate as kubeconfig_certificate, server as kubeconfig
 pub use kubernetes::{KubernetesObject, KubernetesState, NodeState};
 pub(crate) use list::list;
 pub use look::{Look, Looks};
+pub use mounts::{Mounted, Now};
+pub(crate) use mounts::{encoded, read as read_mounted};
 pub use neighbour::Neighbour;
 pub use network_check::{NOT_ASKED, script as network_check_script};
 pub(crate) use parse::text_of;
@@ -60,6 +64,7 @@ pub use state::{ImageState, ImageStore, Kind, Metadata, ModuleState, Observation
 pub use swap::SwapState;
 pub use time::{TimeSource, TimeTracking};
 pub use token::BootstrapTokenState;
+pub use tree::Tree;
 pub use versions::{API_SERVER, CONTAINERD, CONTROLLERS, ETCD, Installed, KUBELET, ProgramVersions, STATIC_PODS, version_of};
 
 /// Where the hosts keep what belongs to kokctl and to nobody else: the hashes of large files and the record of what kubeadm wrote.

@@ -4,6 +4,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 use std::str;
 
+use kok_crds::model::Mount;
+
+use super::Tree;
 use super::parse::{ParseError, Section, body_of, text_of};
 use super::{BLOCK_BEGIN, BLOCK_END};
 use crate::shell::quote;
@@ -41,6 +44,17 @@ pub enum Piece {
         user: String,
         /// The line.
         key: String,
+    },
+    /// The paths of an archive that are not as they have to be, and the end of the list.
+    Tree(Tree),
+    /// What is mounted at a path, and the lines of /etc/fstab for it.
+    Mount(Mount),
+    /// `yes` for a certificate that stands among those of a file.
+    Trusted {
+        /// The file, in PEM.
+        bundle: String,
+        /// The certificate in base64, as one line.
+        body: String,
     },
 }
 
@@ -110,6 +124,13 @@ const COUNT: &str = r#"BEGIN { line = ENVIRON["kok_line"]; start = ENVIRON["kok_
 start != "" && index($0, start) == 1 { print "- " $0 }
 END { print "= " n + 0 }"#;
 
+/// Says whether a certificate stands in a file, however its lines are broken.
+const TRUSTED: &str = r#"{ sub(/\r$/, "") }
+/^-----BEGIN / { body = ""; inside = 1; next }
+/^-----END / { if (inside && (body "") == (ENVIRON["kok_body"] "")) found = 1; inside = 0; next }
+inside { body = body $0 }
+END { if (found) print "yes" }"#;
+
 fn look(piece: &Piece) -> Option<String> {
     Some(match piece {
         Piece::User(_) | Piece::Group(_) | Piece::Package(_) => return None,
@@ -131,6 +152,14 @@ fn look(piece: &Piece) -> Option<String> {
              if [ -n \"$home\" ] && [ -f \"$keys\" ] && grep -qxF -e {key} <\"$keys\"; then echo yes; fi",
             user = quote(user),
             key = quote(key),
+        ),
+        Piece::Tree(tree) => tree.look(),
+        Piece::Mount(mount) => super::mounts::look(mount),
+        Piece::Trusted { bundle, body } => format!(
+            "[ ! -f {bundle} ] || kok_body={body} LC_ALL=C awk {TRUSTED} <{bundle}",
+            bundle = quote(bundle),
+            body = quote(body),
+            TRUSTED = quote(TRUSTED),
         ),
     })
 }

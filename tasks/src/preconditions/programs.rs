@@ -22,7 +22,7 @@ pub(crate) fn missing(facts: &HostFacts, cluster: &Cluster, host: &Host) -> Vec<
     let keepalived = moves.then_some(&KEEPALIVED);
     let curl = (moves || settings.delivery == Delivery::Pull).then_some(&CURL);
     let trust = facts.distribution().map(|distribution| distribution.trust.program);
-    let trust = trust.filter(|_| !settings.host.trusted_certificates.is_empty());
+    let trust = trust.filter(|_| !settings.host.trusted_certificates.is_empty() || cluster.resources.adds_trust(&host.name));
     COMMANDS
         .iter()
         .chain(chrony)

@@ -67,7 +67,7 @@ fn is_written(scope: &Scope<'_>, folder: &str) -> bool {
         Writer::Selinux => settings.host.preinstall_selinux_state.is_some(),
         Writer::Time => scope.cluster.time.is_managed(),
         Writer::VirtualAddress => roles.control_plane && scope.cluster.virtual_address().is_some(),
-        Writer::Trust => !settings.host.trusted_certificates.is_empty(),
+        Writer::Trust => !settings.host.trusted_certificates.is_empty() || scope.cluster.resources.adds_trust(&scope.host.name),
     };
     TARGETS.iter().find(|target| target.path == folder).is_none_or(|target| writes(target.writer))
 }

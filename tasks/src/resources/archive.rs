@@ -1,50 +1,76 @@
-//! Executables out of an archive of the bundle.
+//! What is in an archive: executables out of one of the bundle, or all of one of the user's.
 
 use std::fmt::Write as _;
 
+use kok_crds::model::MemberKind;
+
 use super::binary::compare;
-use super::{Act, fetch};
+use super::tree::Tree;
+use super::{Act, Touch, fetch};
 use crate::artifact::{Artifact, Placed, Supply};
 use crate::change::{Change, Verdict};
 use crate::observe::{Look, Observations};
 use crate::script::Fragment;
 use crate::shell::quote;
 
-/// Files out of a compressed archive, each put in place by a rename once all have the digests that the bundle promises. The archive is
-/// unpacked in a folder of its own, and only the listed files leave it.
+/// Files out of an archive. It is unpacked in a folder of its own, and only what is meant leaves that.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Archive {
     /// Where it comes from.
     pub artifact: Artifact,
-    /// Folder on the host to unpack in, on the file system of the targets; exists or is made by an earlier step.
+    /// Folder on the host to unpack in, on the file system of the targets; exists or is made by an earlier step. Of a tree it is where it belongs,
+    /// and is made if it is not there.
     pub folder: String,
-    /// The files and where they belong.
-    pub files: Vec<Placed>,
+    /// What comes out of it.
+    pub unpacked: Unpacked,
+}
+
+/// What comes out of an archive.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Unpacked {
+    /// Executables, and where they belong: each put in place by a rename once all have the digests that the bundle promises.
+    Files(Vec<Placed>),
+    /// All of it.
+    Tree(Tree),
 }
 
 impl Archive {
     pub(super) fn looks(&self) -> Vec<Look> {
-        self.files.iter().map(|file| Look::LargeFile(file.path.clone())).collect()
+        let files = match &self.unpacked {
+            Unpacked::Files(files) => files,
+            Unpacked::Tree(tree) => return tree.looks(&self.folder),
+        };
+        files.iter().map(|file| Look::LargeFile(file.path.clone())).collect()
     }
 
     pub(super) fn diff(&self, seen: &Observations) -> Verdict {
-        let verdicts = self.files.iter().map(|file| compare(&file.path, &file.entry.sha256, seen));
+        let files = match &self.unpacked {
+            Unpacked::Files(files) => files,
+            Unpacked::Tree(tree) => return tree.diff(&self.artifact, &self.folder, seen),
+        };
+        let verdicts = files.iter().map(|file| compare(&file.path, &file.entry.sha256, seen));
         verdicts.fold(Verdict::Same, |all, one| if all == Verdict::Same { one } else { all })
     }
 
     /// See [`super::Binary`] for what happens when the connection breaks.
     pub(super) fn act(&self, _: &Change) -> Act {
+        let files = match &self.unpacked {
+            Unpacked::Files(files) => files,
+            Unpacked::Tree(tree) => {
+                return Act::Stream { script: tree.script(&self.artifact, &self.folder), artifact: self.artifact.clone() };
+            }
+        };
         let mut script = format!(
             "trap '' PIPE\nfolder={}/.kokctl-unpacked\ntrap 'rm -rf \"$folder\"' EXIT\nrm -rf \"$folder\"\nmkdir -m 700 \"$folder\"\n\
              timeout \"${{kokctl_limit:-900}}\" tar -xz --no-same-owner -C \"$folder\" -f -\n\
              timeout \"${{kokctl_limit:-900}}\" cat >/dev/null\ncd \"$folder\"\nsha256sum --quiet -c - <<'--SUMS--' >&2\n",
             quote(&self.folder)
         );
-        for file in &self.files {
+        for file in files {
             let _ = writeln!(script, "{}  {}", file.entry.sha256, file.entry.path);
         }
         script.push_str("--SUMS--\n");
-        for file in &self.files {
+        for file in files {
             let (from, to) = (quote(&file.entry.path), quote(&file.path));
             let _ = writeln!(script, "chown 0:0 {from}\nchmod 0755 {from}\nsync {from}\nmv -fT {from} {to}");
         }
@@ -58,10 +84,25 @@ impl Archive {
     }
 
     pub(super) fn writes(&self) -> Vec<String> {
-        self.files.iter().map(|file| file.path.clone()).collect()
+        match &self.unpacked {
+            Unpacked::Files(files) => files.iter().map(|file| file.path.clone()).collect(),
+            // Two archives may have a file of one name; what kokctl writes itself is held against all that is touched.
+            Unpacked::Tree(_) => Vec::new(),
+        }
+    }
+
+    pub(super) fn touches(&self) -> Vec<(String, Touch)> {
+        let Unpacked::Tree(tree) = &self.unpacked else {
+            return self.writes().into_iter().map(|path| (path, Touch::Whole)).collect();
+        };
+        let members = tree.contents.members.iter().filter(|member| !matches!(member.kind, MemberKind::Folder { .. }));
+        members.map(|member| (format!("{}/{}", self.folder, member.path), Touch::Whole)).collect()
     }
 
     pub(super) fn title(&self) -> String {
-        format!("archive {}{}", self.artifact.title, self.artifact.supply_words())
+        match &self.unpacked {
+            Unpacked::Files(_) => format!("archive {}{}", self.artifact.title, self.artifact.supply_words()),
+            Unpacked::Tree(_) => format!("archive {} in {}", self.artifact.title, self.folder),
+        }
     }
 }

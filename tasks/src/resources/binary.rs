@@ -1,5 +1,6 @@
-//! An executable out of the bundle.
+//! A file that comes as it is: an executable out of the bundle, or a file of the user's.
 
+use super::owner::{Owner, Rights};
 use super::{Act, fetch};
 use crate::artifact::{Artifact, Supply};
 use crate::change::{Change, ChangeKind, Verdict, seen};
@@ -7,13 +8,17 @@ use crate::observe::{Kind, Look, Observations, PathState};
 use crate::script::Fragment;
 use crate::shell::quote;
 
-/// An executable file owned by root, mode 0755, out of the bundle and compared by digest.
+/// A file of any length, compared by digest.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Binary {
     /// Absolute path; its folder exists or is made by an earlier step.
     pub path: String,
     /// Where it comes from.
     pub artifact: Artifact,
+    /// Permission bits.
+    pub mode: u32,
+    /// Whose it is.
+    pub owner: Owner,
 }
 
 /// Permissions of everything that is executed.
@@ -35,29 +40,52 @@ pub(super) fn compare(path: &str, expected: &str, seen: &Observations) -> Verdic
 }
 
 impl Binary {
+    /// An executable of root's.
+    #[must_use]
+    pub fn executable(path: impl Into<String>, artifact: Artifact) -> Self {
+        Self { path: path.into(), artifact, mode: EXECUTABLE, owner: Owner::default() }
+    }
+
+    fn rights(&self) -> Rights<'_> {
+        Rights { mode: self.mode, owner: &self.owner }
+    }
+
     pub(super) fn looks(&self) -> Vec<Look> {
-        vec![Look::LargeFile(self.path.clone())]
+        [Look::LargeFile(self.path.clone())].into_iter().chain(self.owner.looks()).collect()
     }
 
     pub(super) fn diff(&self, seen: &Observations) -> Verdict {
-        compare(&self.path, &self.artifact.sha256, seen)
+        let path = &self.path;
+        match seen!(seen.paths.get(path)) {
+            PathState::Present(is) if is.kind == Kind::File && is.sha256.as_ref() == Some(&self.artifact.sha256) => {
+                self.rights().diff(is, seen)
+            }
+            PathState::Present(_) if self.artifact.is_users() => {
+                Verdict::differs(ChangeKind::Install, format!("{path} is another file than {}", self.artifact.title))
+            }
+            _ => compare(path, &self.artifact.sha256, seen),
+        }
     }
 
     /// When the connection breaks, the shell must live on to remove what it wrote: so it takes no notice of a closed pipe. The temporary
     /// name is always the same, so that what a power cut left is replaced by the next run.
-    pub(super) fn act(&self, _: &Change) -> Act {
+    pub(super) fn act(&self, change: &Change) -> Act {
+        if matches!(change.kind, ChangeKind::Mode(_) | ChangeKind::Owned { .. }) {
+            return Act::Script(Fragment::text(self.rights().script(&self.path)));
+        }
         if let Supply::Fetched(source) = &self.artifact.supply {
             let folder = self.path.rsplit_once('/').map_or("", |(folder, _)| folder);
-            let place = format!("chmod 0755 \"$fetched\"\nmv -fT \"$fetched\" {}\n", quote(&self.path));
+            let place = format!("{}mv -fT \"$fetched\" {}\n", self.rights().of_variable("fetched"), quote(&self.path));
             return Act::Fetch(Fragment::text(fetch::file(&self.artifact, source, folder) + &place));
         }
         let script = format!(
             "trap '' PIPE\ntarget={}\ntemporary=\"${{target%/*}}/.kokctl-${{target##*/}}\"\ntrap 'rm -f \"$temporary\"' EXIT\n\
-             rm -f \"$temporary\"\n(umask 077; : >\"$temporary\")\nchmod 0755 \"$temporary\"\n\
+             rm -f \"$temporary\"\n(umask 077; : >\"$temporary\")\n{}\
              timeout \"${{kokctl_limit:-900}}\" cat >\"$temporary\"\nsync \"$temporary\"\nsum=$(sha256sum <\"$temporary\")\n\
              [ \"${{sum%% *}}\" = {} ] || {{ echo \"what arrived has another sha256: ${{sum%% *}}\" >&2; exit 1; }}\n\
              mv -fT \"$temporary\" \"$target\"\n",
             quote(&self.path),
+            self.rights().of_variable("temporary"),
             quote(&self.artifact.sha256),
         );
         Act::Stream { script: Fragment::text(script), artifact: self.artifact.clone() }

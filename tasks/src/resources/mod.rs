@@ -16,6 +16,7 @@ mod hostname;
 mod image;
 mod kernel_module;
 mod line;
+mod mount;
 mod named_packages;
 mod no_swap;
 mod owner;
@@ -24,12 +25,13 @@ mod packages;
 mod selinux;
 mod symlink;
 mod sysctl;
+mod tree;
 mod unit;
 mod user;
 
 pub use absent::Absent;
 pub use act::{Act, Touch};
-pub use archive::Archive;
+pub use archive::{Archive, Unpacked};
 pub use authorized_key::AuthorizedKey;
 pub use binary::Binary;
 pub use block::Block;
@@ -43,6 +45,7 @@ pub use hostname::Hostname;
 pub use image::Image;
 pub use kernel_module::KernelModule;
 pub use line::Line;
+pub use mount::Mount;
 pub use named_packages::NamedPackages;
 pub use no_swap::NoSwap;
 pub use owner::Owner;
@@ -52,6 +55,7 @@ pub use packages::{Manager, PackageDatabase, PackageSource, Packages};
 pub use selinux::Selinux;
 pub use symlink::Symlink;
 pub use sysctl::Sysctl;
+pub use tree::Tree;
 pub use unit::{Unit, UnitGoal};
 pub use user::User;
 
@@ -68,9 +72,9 @@ pub enum Resource {
     File(File),
     /// A directory.
     Directory(Directory),
-    /// An executable file out of the bundle.
+    /// A file of any length: an executable out of the bundle, or one of the user's.
     Binary(Binary),
-    /// Files out of an archive of the bundle.
+    /// Files out of an archive.
     Archive(Archive),
     /// An image in containerd.
     Image(Image),
@@ -92,6 +96,8 @@ pub enum Resource {
     Gone(Gone),
     /// A line of a file that others write.
     Line(Line),
+    /// What is mounted at a path.
+    Mount(Mount),
     /// Packages by their names.
     NamedPackages(NamedPackages),
     /// Lines of ours in a file that others write too.
@@ -133,6 +139,7 @@ impl Resource {
             Self::Symlink(it) => it.looks(),
             Self::Gone(it) => it.looks(),
             Self::Line(it) => it.looks(),
+            Self::Mount(it) => it.looks(),
             Self::NamedPackages(it) => it.looks(),
             Self::Block(it) => it.looks(),
             Self::Absent(it) => it.looks(),
@@ -164,6 +171,7 @@ impl Resource {
             Self::Symlink(it) => it.diff(seen),
             Self::Gone(it) => it.diff(seen),
             Self::Line(it) => it.diff(seen),
+            Self::Mount(it) => it.diff(seen),
             Self::NamedPackages(it) => it.diff(seen),
             Self::Block(it) => it.diff(seen),
             Self::Absent(it) => it.diff(seen),
@@ -195,6 +203,7 @@ impl Resource {
             Self::Symlink(it) => it.act(),
             Self::Gone(it) => it.act(),
             Self::Line(it) => it.act(),
+            Self::Mount(it) => it.act(change),
             Self::NamedPackages(it) => it.act(),
             Self::Block(it) => it.act(change),
             Self::Absent(it) => it.act(change),
@@ -229,6 +238,7 @@ impl Resource {
             Self::Symlink(it) => it.writes(),
             Self::Gone(it) => it.writes(),
             Self::Line(it) => it.writes(),
+            Self::Mount(it) => it.writes(),
             // It removes only what nobody writes, these only add to what others have.
             Self::Absent(_)
             | Self::PackageDatabase(_)
@@ -262,6 +272,7 @@ impl Resource {
             Self::Block(it) => vec![(it.path.clone(), Touch::Part)],
             Self::Line(it) => vec![(it.path.clone(), Touch::Part)],
             Self::Gone(it) => vec![(it.path.clone(), Touch::Tree)],
+            Self::Archive(it) => it.touches(),
             other => other.writes().into_iter().filter(|path| path.starts_with('/')).map(|path| (path, Touch::Whole)).collect(),
         }
     }
@@ -284,6 +295,7 @@ impl Resource {
             Self::Symlink(it) => it.title(),
             Self::Gone(it) => it.title(),
             Self::Line(it) => it.title(),
+            Self::Mount(it) => it.title(),
             Self::NamedPackages(it) => it.title(),
             Self::Block(it) => it.title(),
             Self::Absent(it) => it.title(),

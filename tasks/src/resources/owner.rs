@@ -79,6 +79,19 @@ impl Owner {
         quote(&format!("{}:{}", self.user, self.group.as_deref().unwrap_or_default()))
     }
 
+    /// Words of the format of stat(1) that print it, and what these print, each followed by a blank. Of a user's own group nothing is said.
+    pub(super) fn of_stat(&self) -> (String, String) {
+        let word = |name: &String, (number, text): (&str, &str)| {
+            let is_number = name.chars().all(|c| c.is_ascii_digit());
+            (format!("{} ", if is_number { number } else { text }), format!("{name} "))
+        };
+        let user = word(&self.user, ("%u", "%U"));
+        match self.group.as_ref().map(|group| word(group, ("%g", "%G"))) {
+            Some(group) => (user.0 + &group.0, user.1 + &group.1),
+            None => user,
+        }
+    }
+
     fn words(&self) -> String {
         match &self.group {
             Some(group) if *group != self.user => format!("{}:{group}", self.user),
@@ -101,6 +114,12 @@ impl Rights<'_> {
             Some(Ok(numbers)) if is.mode == self.mode && (is.user, is.group) == numbers => Verdict::Same,
             Some(Ok(_)) => Verdict::differs(self.kind(), format!("it has mode {:04o} and owner {}:{}", is.mode, is.user, is.group)),
         }
+    }
+
+    /// The same of a file of root's that a variable of the script names.
+    pub(super) fn of_variable(&self, name: &str) -> String {
+        let owner = if self.owner.is_root() { String::new() } else { format!("chown -- {} \"${name}\"\n", self.owner.argument()) };
+        format!("{owner}chmod {:04o} \"${name}\"\n", self.mode)
     }
 
     /// Owner first, for a change of that may take bits of the mode away.

@@ -120,7 +120,7 @@ fn fetch(shell: &[&str], left: &str, answers: &str) -> Fetched {
     if !left.is_empty() {
         fs::write(folder.path(".kokctl-tool.part"), left).unwrap();
     }
-    let binary = Resource::Binary(Binary { path: folder.text("tool"), artifact });
+    let binary = Resource::Binary(Binary::executable(folder.text("tool"), artifact));
     let script = script_of(&binary.act(&Change::new(ChangeKind::Install, "")));
     let output = run(shell, &[], &format!("sleep() {{ :; }}\nPATH={}:$PATH\n{script}", programs.root().display()));
     let is_good = output.status.success();

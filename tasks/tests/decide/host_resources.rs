@@ -4,7 +4,7 @@ use kok_crds::model::{Cluster, Content, Text, Wish};
 use kok_crds::{File, Role, read_input};
 use kok_tasks::change::ChangeKind;
 use kok_tasks::facts::HostFacts;
-use kok_tasks::observe::{Looks, Observations, PathState, Piece, UnitState};
+use kok_tasks::observe::{Kind, Looks, Metadata, Observations, PathState, Piece, UnitState};
 use kok_tasks::plan::{Making, Plan, Refusal, Seen, Selection, fleet, fleet_looks, make};
 use kok_tasks::script::Part;
 
@@ -21,7 +21,11 @@ fn of(entries: &str, files: &[(&str, &str)]) -> Cluster {
     let input = read_input(&[File { name: "fleet.yaml".to_owned(), text, role: Role::Main { cluster: None } }]);
     let mut cluster = input.cluster.unwrap_or_else(|| panic!("{:?}", input.problems));
     for entry in &mut cluster.resources.entries {
-        if let Wish::File { content: Content::Source(file) | Content::Template(file), .. } = &mut entry.wish {
+        let content = match &mut entry.wish {
+            Wish::File { content, .. } | Wish::CaCertificate { certificate: Some(content), .. } => content,
+            _ => continue,
+        };
+        if let Content::Source(file) | Content::Template(file) = content {
             file.text = files.iter().find(|(path, _)| *path == file.path).map(|(_, text)| Text::new(*text));
         }
     }
@@ -202,6 +206,104 @@ fn a_secret_is_neither_shown_nor_in_what_is_saved() {
         !step.looks().iter().any(|look| matches!(look, kok_tasks::observe::Look::File { expected: Some(_), .. })),
         "its content would come"
     );
+}
+
+const PEM: &str = "-----BEGIN CERTIFICATE-----\nMIIB\n1234\n-----END CERTIFICATE-----\n";
+const BUNDLE: &str = "/etc/ssl/certs/ca-certificates.crt";
+const ANCHOR: &str = "/usr/local/share/ca-certificates/corp.crt";
+
+/// Host `a` as these say, with nothing else there.
+fn of_host_a(cluster: &Cluster, observations: Observations) -> Seen {
+    let mut seen = bare(cluster, |_, _| {});
+    seen.add_observations("a", observations);
+    seen
+}
+
+fn made(cluster: &Cluster, seen: &Seen) -> Vec<(String, String)> {
+    let Ok(Making::Made(plan)) = fleet(cluster, seen, &Selection::whole()) else { panic!("no plan") };
+    let of_a = plan.changes().filter(|(step, _)| step.host == "a");
+    of_a.map(|(step, change)| (step.id.name().to_owned(), change.because.clone())).collect()
+}
+
+/// A path that was changed at that time.
+fn at(kind: Kind, time: i128, text: &str) -> PathState {
+    let sha256 = Some(kok_tasks::digest::sha256(text.as_bytes()));
+    PathState::Present(Metadata { kind, mode: 0o644, user: 0, group: 0, size: 1, changed_nanoseconds: time, sha256 })
+}
+
+/// That its file is there is not enough: what programs read has to have it.
+#[test]
+fn a_certificate_is_trusted_when_the_store_has_it() {
+    let cluster = of("  - {name: corp, caCertificate: {name: corp, source: corp.crt}, on: [a]}\n", &[("corp.crt", PEM)]);
+    let plan = planned(&cluster);
+    let steps: Vec<_> = plan.changes().map(|(step, change)| (step.id.to_string(), step.title(), change.summary())).collect();
+    assert_eq!(steps[0], ("a/resources/corp/file".to_owned(), format!("file {ANCHOR}"), "create".to_owned()));
+    assert_eq!(steps[1], ("a/resources/corp".to_owned(), format!("trust in {ANCHOR}"), "update".to_owned()));
+    let (step, change) = plan.changes().nth(1).unwrap();
+    let script = format!("{:?}", step.act(change));
+    assert!(script.contains("flock /run/kokctl-trust.lock update-ca-certificates >/dev/null"), "{script}");
+
+    let trusted = Piece::Trusted { bundle: BUNDLE.to_owned(), body: "MIIB1234".to_owned() };
+    let with = |made_at: i128, said: &str, text: &str| {
+        let paths = [(ANCHOR.to_owned(), at(Kind::File, 5, text)), (BUNDLE.to_owned(), at(Kind::File, made_at, ""))].into();
+        let pieces = [(trusted.clone(), said.to_owned())].into();
+        made(&cluster, &of_host_a(&cluster, Observations { paths, pieces, ..Observations::default() }))
+    };
+    assert_eq!(with(5, "yes\n", PEM), []);
+    assert_eq!(with(5, "", PEM), [("corp".to_owned(), format!("{BUNDLE} does not have it, so programs don't trust it"))]);
+    assert_eq!(with(4, "yes\n", PEM), [("corp".to_owned(), format!("{ANCHOR} is newer than what programs read"))]);
+    let names: Vec<String> = with(5, "yes\n", "another").into_iter().map(|(name, _)| name).collect();
+    assert_eq!(names, ["corp/file", "corp"], "what is written anew is taken over anew");
+}
+
+#[test]
+fn a_certificate_that_is_gone_is_gone_from_the_store_too() {
+    let cluster = of("  - {caCertificate: {name: corp, state: absent}, on: [a]}\n", &[]);
+    const FOLDER: &str = "/usr/local/share/ca-certificates";
+    let with = |file: PathState, folder: PathState, bundle: PathState| {
+        let paths = [(ANCHOR.to_owned(), file), (FOLDER.to_owned(), folder), (BUNDLE.to_owned(), bundle)].into();
+        made(&cluster, &of_host_a(&cluster, Observations { paths, ..Observations::default() }))
+    };
+    let (folder, bundle) = (|time| at(Kind::Directory, time, ""), |time| at(Kind::File, time, ""));
+    assert_eq!(with(PathState::Missing, folder(4), bundle(5)), []);
+    assert_eq!(with(PathState::Missing, PathState::Missing, PathState::Missing), [], "nothing trusts it where there is no store");
+    let names = |made: Vec<(String, String)>| made.into_iter().map(|(name, _)| name).collect::<Vec<_>>();
+    assert_eq!(names(with(at(Kind::File, 1, PEM), folder(4), bundle(5))), ["caCertificate:corp/file", "caCertificate:corp"]);
+    assert_eq!(names(with(PathState::Missing, folder(6), bundle(5))), ["caCertificate:corp"], "a run was cut off between the two");
+}
+
+#[test]
+fn each_family_has_its_own_store() {
+    let cluster = of("  - {caCertificate: {name: corp, source: corp.crt}}\n", &[("corp.crt", PEM)]);
+    let mut seen = Seen::default();
+    for (host, number) in cluster.hosts.iter().zip(1..) {
+        let mut facts = good_facts(&host.name, number);
+        facts.os_id = "rocky".to_owned();
+        facts.os_like = vec!["rhel".to_owned()];
+        facts.commands.insert("update-ca-trust".to_owned());
+        seen.add_facts(&host.name, facts);
+    }
+    let Ok(Making::LookFirst(looks)) = fleet(&cluster, &seen, &Selection::whole()) else { panic!("nothing to look at") };
+    let looks = format!("{looks:?}");
+    assert!(
+        looks.contains("/etc/pki/ca-trust/source/anchors/corp.crt") && looks.contains("/etc/pki/ca-trust/extracted/pem/tls-ca-bundle.pem")
+    );
+    assert!(!looks.contains("/usr/local/share"), "{looks}");
+}
+
+#[test]
+fn a_host_without_a_store_is_refused_unless_it_gets_one() {
+    let lacks = |_: &str, facts: &mut HostFacts| {
+        facts.commands.remove("update-ca-certificates");
+    };
+    let entry = "  - {caCertificate: {name: corp, source: corp.crt}, on: [a]}\n";
+    let refusal = refused(&of(entry, &[("corp.crt", PEM)]), lacks).remove(0);
+    assert_eq!(refusal.what, "a has no store of trusted certificates for `caCertificate:corp`");
+    assert_eq!(refusal.at.as_deref(), Some("fleet.yaml:10:5"));
+    assert!(refusal.hint.as_deref().unwrap().contains("`package: {names: [ca-certificates]}`"), "{refusal:?}");
+    let cluster = of(&format!("{entry}  - {{package: {{names: [ca-certificates]}}}}\n"), &[("corp.crt", PEM)]);
+    let Ok(Making::Made(plan)) = fleet(&cluster, &bare(&cluster, lacks), &Selection::whole()) else { panic!("no plan") };
+    assert_eq!(order(&plan, "a"), ["package:ca-certificates", "caCertificate:corp/file", "caCertificate:corp"]);
 }
 
 #[test]

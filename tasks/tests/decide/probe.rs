@@ -213,12 +213,30 @@ fn any_look() -> impl Strategy<Value = Look> {
             line,
             starts_with
         })),
+        (odd_name(), odd_name()).prop_map(|(bundle, body)| Look::Piece(Piece::Trusted { bundle, body })),
         odd_name().prop_map(Look::Matching),
         Just(Look::Swap),
         Just(Look::Firewall),
         Just(Look::TimeTracking),
         any::<std::net::Ipv4Addr>().prop_map(Look::Neighbour),
     ]
+}
+
+/// How a store breaks lines, and what else stands in it, is none of the certificate's.
+#[test]
+fn a_certificate_is_found_among_others_whole_and_alone() {
+    let folder = Folder::new();
+    let block =
+        |lines: &[&str]| format!("# a name\r\n-----BEGIN CERTIFICATE-----\r\n{}\r\n-----END CERTIFICATE-----\r\n", lines.join("\r\n"));
+    let text = block(&["MIIB", "1234"]) + &block(&["MIIB1", "235", "=="]) + "MIIB9\n";
+    fs::write(folder.path("bundle"), &text).unwrap();
+    let trusted = |bundle: &str, body: &str| {
+        let piece = Piece::Trusted { bundle: folder.text(bundle), body: body.to_owned() };
+        probe(&[Look::Piece(piece.clone())].into_iter().collect()).pieces[&piece].trim() == "yes"
+    };
+    assert!(trusted("bundle", "MIIB1234") && trusted("bundle", "MIIB1235=="));
+    assert!(!["MIIB", "1234", "MIIB9", "MIIB1234MIIB1235==", ""].iter().any(|body| trusted("bundle", body)));
+    assert!(!trusted("missing", "MIIB1234"));
 }
 
 proptest! {

@@ -1,6 +1,8 @@
 //! Resources: what is seen of them and what is done about it.
 
+mod brought;
 mod declared;
+mod mounts;
 mod preparation;
 
 use std::collections::BTreeSet;
@@ -18,7 +20,7 @@ use kok_tasks::observe::{
 };
 use kok_tasks::resources::{
     Absent, Act, Archive, Binary, Block, Directory, File, FileContent, Hostname, Image, KernelModule, Manager, NoSwap, OpenFirewall,
-    Packages, Replace, Resource, Selinux, Sysctl, Unit, UnitGoal,
+    Packages, Replace, Resource, Selinux, Sysctl, Unit, UnitGoal, Unpacked,
 };
 use kok_tasks::secret_name::SecretName;
 
@@ -107,12 +109,12 @@ fn directories() {
 
 #[test]
 fn binaries_and_archives() {
-    let binary = Resource::Binary(Binary { path: "/b".to_owned(), artifact: artifact("v1") });
+    let binary = Resource::Binary(Binary::executable("/b", artifact("v1")));
     let entry = ArchiveEntry { path: "bin/b".to_owned(), size: 2, sha256: sha256(b"v1") };
     let archive = Resource::Archive(Archive {
         artifact: artifact("?"),
         folder: "/".to_owned(),
-        files: vec![Placed { entry, path: "/b".to_owned() }],
+        unpacked: Unpacked::Files(vec![Placed { entry, path: "/b".to_owned() }]),
     });
     for resource in [binary, archive] {
         assert_eq!(said(&resource, &Observations::default()), "unseen");
@@ -126,7 +128,12 @@ fn binaries_and_archives() {
             said(&resource, &at("/b", Some(metadata(Kind::Symlink, 0o755, "v1")))),
             "install because /b is another file than the bundle's"
         );
-        assert_eq!(said(&resource, &at("/b", Some(metadata(Kind::File, 0o700, "v1")))), "install because /b has mode 0700 and owner 0:0");
+        let rights = if matches!(resource, Resource::Binary(_)) {
+            "set mode 0755 and owner root because it has mode 0700 and owner 0:0"
+        } else {
+            "install because /b has mode 0700 and owner 0:0"
+        };
+        assert_eq!(said(&resource, &at("/b", Some(metadata(Kind::File, 0o700, "v1")))), rights);
     }
 }
 
@@ -265,7 +272,7 @@ fn every_action_is_valid_shell() {
 #[test]
 fn a_binary_that_arrives_damaged_is_not_installed() {
     let folder = Folder::new();
-    let binary = Resource::Binary(Binary { path: folder.text("tool"), artifact: artifact("right") });
+    let binary = Resource::Binary(Binary::executable(folder.text("tool"), artifact("right")));
     let Act::Stream { .. } = binary.act(&kok_tasks::change::Change::new(kok_tasks::change::ChangeKind::Install, "")) else {
         panic!("not streamed")
     };

@@ -74,6 +74,8 @@ fn what_is_declared_comes_about_and_stays() {
     clock.lap("what drifted is brought back");
     each_kind(&kokctl, &hosts);
     clock.lap("each kind is made and left alone");
+    brought(&kokctl, &hosts);
+    clock.lap("programs, archives, certificates and mounts");
     refused(&kokctl, &hosts);
     clock.lap("what can't be is refused");
     assert!(!kokctl.transcript().contains(SECRET) && !kokctl.journals().contains(SECRET), "the secret was told");
@@ -219,6 +221,130 @@ spec:
     - file: {{path: /etc/apt/sources.list.d/own.list, content: \"deb [trusted=yes] file:/srv/repository ./\\n\"}}
 {more}"
     )
+}
+
+/// A certificate of an authority, or of somebody who is none.
+fn certificate(is_authority: bool) -> String {
+    let mut parameters = rcgen::CertificateParams::default();
+    if is_authority {
+        parameters.is_ca = rcgen::IsCa::Ca(rcgen::BasicConstraints::Unconstrained);
+    }
+    parameters.distinguished_name.push(rcgen::DnType::CommonName, "Corporation");
+    parameters.self_signed(&rcgen::KeyPair::generate().unwrap()).unwrap().pem()
+}
+
+/// A tar with a program and a link in a folder that is left out.
+fn archive(text: &str) -> Vec<u8> {
+    let mut builder = tar::Builder::new(flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::default()));
+    let mut header = tar::Header::new_gnu();
+    header.set_mode(0o755);
+    header.set_size(text.len() as u64);
+    builder.append_data(&mut header, "app-2.1/bin/app", text.as_bytes()).unwrap();
+    let mut link = tar::Header::new_gnu();
+    link.set_entry_type(tar::EntryType::Symlink);
+    link.set_size(0);
+    link.set_mode(0o777);
+    builder.append_link(&mut link, "app-2.1/current", "bin/app").unwrap();
+    builder.into_inner().unwrap().finish().unwrap()
+}
+
+fn write(kokctl: &Kokctl<'_>, name: &str, bytes: impl AsRef<[u8]>) {
+    fs::write(kokctl.folder().join(name), bytes).unwrap();
+}
+
+const BROUGHT: &str = "    - {name: corp, caCertificate: {name: corp, source: corp.crt}}
+    - {name: tool, binary: {path: /usr/local/bin/tool, source: tool, mode: \"0750\", group: app}}
+    - {archive: {into: /opt/app, source: app.tar.gz, strip: 1, owner: app}}
+    - {dir: {path: /srv/shown}}
+    - {mount: {path: /mnt/scratch, device: scratch, fstype: tmpfs, options: \"size=1m,noexec\"}}
+    - {mount: {path: /mnt/bound, device: /srv/shown, options: \"bind,ro\"}}
+    - {file: {path: /mnt/scratch/note, content: x}}
+";
+
+/// What comes from this side, and what is mounted: made, left alone, drifted, refused, gone.
+fn brought(kokctl: &Kokctl<'_>, hosts: &[Host]) {
+    write(kokctl, "corp.crt", certificate(true));
+    write(kokctl, "tool", b"#!/bin/sh\n# \xff\necho tool\n");
+    write(kokctl, "app.tar.gz", archive("#!/bin/sh\necho app\n"));
+    let fleet = Fleet::of(kokctl, "brought.yaml", &kinds(BROUGHT));
+    let check = fleet.said(&["--check"]);
+    for seen in
+        ["binary /usr/local/bin/tool (tool): install", "archive app.tar.gz in /opt/app: install", "mount scratch at /mnt/scratch: mount"]
+    {
+        assert!(check.contains(seen), "{seen}: {check}");
+    }
+    assert!(check.contains("+scratch /mnt/scratch tmpfs size=1m,noexec 0 0") && check.contains("corp.crt"), "{check}");
+    fleet.said(&[]);
+    fleet.has_nothing_to_do();
+    const LOOK: &str = "/usr/local/bin/tool; /opt/app/current; cat /mnt/scratch/note; stat -c '%U:%G %a' /usr/local/bin/tool /opt/app/bin/app\n\
+                        grep -c scratch /etc/fstab; touch /mnt/bound/x 2>/dev/null || echo kept";
+    for host in hosts {
+        assert_eq!(ok(host, LOOK), "tool\napp\nxroot:app 750\napp:app 755\n1\nkept");
+        let body = fs::read_to_string(kokctl.folder().join("corp.crt")).unwrap();
+        let line = body.lines().nth(1).unwrap();
+        assert_eq!(ok(host, &format!("grep -c '^{line}' /etc/ssl/certs/ca-certificates.crt")), "1", "programs trust it");
+    }
+    ok(
+        &hosts[0],
+        "chmod 777 /usr/local/bin/tool; echo x >/opt/app/bin/app; umount /mnt/bound; mount -o remount,exec /mnt/scratch\n\
+         sed -i '/scratch/d' /etc/fstab; mv /usr/local/share/ca-certificates/corp.crt /root; update-ca-certificates >/dev/null 2>&1\n\
+         mv /root/corp.crt /usr/local/share/ca-certificates",
+    );
+    let check = fleet.said(&["--check"]);
+    for seen in [
+        "set mode 0750 and owner root:app",
+        "/opt/app/bin/app is not as app.tar.gz has it",
+        "mount /srv/shown at /mnt/bound: mount\n",
+        "it is mounted without noexec",
+        "trust in /usr/local/share/ca-certificates/corp.crt: update",
+    ] {
+        assert!(check.contains(seen), "{seen}: {check}");
+    }
+    assert!(!check.contains("web2:"), "{check}");
+    fleet.said(&[]);
+    fleet.has_nothing_to_do();
+    // Another version of it all.
+    write(kokctl, "tool", "#!/bin/sh\necho new\n");
+    write(kokctl, "app.tar.gz", archive("#!/bin/sh\necho newer\n"));
+    fleet.said(&[]);
+    assert_eq!(ok(&hosts[1], "/usr/local/bin/tool; /opt/app/current"), "new\nnewer");
+    not_brought(kokctl, hosts);
+    gone(kokctl, hosts);
+}
+
+/// What can't be brought: before a host is asked, or by the host.
+fn not_brought(kokctl: &Kokctl<'_>, hosts: &[Host]) {
+    write(kokctl, "none.crt", certificate(false));
+    let converge = |more: &str| Fleet::of(kokctl, "refused.yaml", &kinds(more)).converge(&["--limit", "web1"]);
+    for (more, why) in [
+        ("    - {caCertificate: {name: none, source: none.crt}}\n", "CA:TRUE"),
+        ("    - {archive: {into: /opt/none, source: none.crt}}\n", "can't be read as a tar"),
+        ("    - {binary: {path: /opt/none, source: missing}}\n", "missing: No such file"),
+        ("    - {mount: {path: /mnt/none, device: none}}\n", "`fstype` is missing"),
+    ] {
+        let said = converge(more);
+        assert!(said.code == 2 && said.stderr.contains(why) && said.stderr.contains("hint:"), "{more}: {}", said.stderr);
+    }
+    ok(&hosts[0], "systemd-run -q --unit uses-scratch -p WorkingDirectory=/mnt/scratch sleep infinity");
+    let said = converge("    - {mount: {path: /mnt/scratch, state: absent}}\n");
+    assert!(said.code == 4 && said.stderr.contains("is not taken away while it is in use"), "{}", said.stderr);
+    assert_eq!(ok(&hosts[0], "systemctl stop uses-scratch; grep -c scratch /etc/fstab; cat /mnt/scratch/note"), "1\nx", "all is as it was");
+    let said = converge("    - {mount: {path: /mnt/none, device: LABEL=nobody-has-it, fstype: ext4}}\n");
+    assert!(said.code == 4 && said.stderr.contains("resources/mount:/mnt/none"), "{}", said.stderr);
+    assert_eq!(ok(&hosts[0], "grep -c nobody-has-it /etc/fstab || :"), "0", "the next start would wait for it");
+}
+
+fn gone(kokctl: &Kokctl<'_>, hosts: &[Host]) {
+    let more = "    - {caCertificate: {name: corp, state: absent}}\n    - {mount: {path: /mnt/scratch, state: absent}}\n    \
+                - {mount: {path: /mnt/bound, state: unmounted}}\n";
+    let fleet = Fleet::of(kokctl, "gone.yaml", &kinds(more));
+    fleet.said(&[]);
+    fleet.has_nothing_to_do();
+    for host in hosts {
+        let look = "grep -c scratch /etc/fstab /proc/self/mountinfo; grep -c /mnt/bound /etc/fstab; ls /usr/local/share/ca-certificates; \
+                    ls /etc/ssl/certs | grep -c corp";
+        assert_eq!(ok(host, &format!("{look} || :")), "/etc/fstab:0\n/proc/self/mountinfo:0\n1\n0");
+    }
 }
 
 /// Nothing is changed by what is wrong before a host is asked; what a host refuses is told with its step, and the rest is done.

@@ -1,6 +1,8 @@
 //! One reader for each kind of entry.
 
+use super::brought;
 use super::fields::{self, checked, optional, required, rights};
+use super::mounts;
 use crate::Problem;
 use crate::decode::{Decoder, Field, Fields, Form};
 use crate::hide::is_private_key;
@@ -11,7 +13,7 @@ use crate::tree::Value;
 type Reader = fn(&mut Decoder, &Field<'_>) -> Option<Wish>;
 
 /// Every kind, with who reads it.
-pub(crate) const KINDS: [(&str, Reader); 13] = [
+pub(crate) const KINDS: [(&str, Reader); 17] = [
     ("file", file),
     ("dir", directory),
     ("symlink", symlink),
@@ -24,6 +26,10 @@ pub(crate) const KINDS: [(&str, Reader); 13] = [
     ("user", user),
     ("group", group),
     ("authorizedKey", authorized_key),
+    ("binary", brought::binary),
+    ("archive", brought::archive),
+    ("caCertificate", brought::ca_certificate),
+    ("mount", mounts::mount),
     ("unit", unit),
 ];
 
@@ -83,7 +89,7 @@ pub(crate) const UNIT: Form = Form {
 /// The largest number of a user or a group; the one above it means nobody (chown(2)).
 pub(crate) const MOST_ID: i64 = 4_294_967_294;
 
-fn path(decoder: &mut Decoder, fields: &Fields<'_>) -> Option<String> {
+pub(super) fn path(decoder: &mut Decoder, fields: &Fields<'_>) -> Option<String> {
     required(decoder, fields, ("path", "a path on a host"), fields::host_path)
 }
 
@@ -130,7 +136,7 @@ fn content(decoder: &mut Decoder, fields: &Fields<'_>) -> Option<Content> {
 }
 
 /// What is wrong with a path on the user's side.
-fn local_path(text: &str) -> Option<&'static str> {
+pub(super) fn local_path(text: &str) -> Option<&'static str> {
     let is_text = || (is_private_key(text) || text.contains('\n')).then_some("it is a text, which is written as `content`");
     name::path(text).or_else(is_text)
 }

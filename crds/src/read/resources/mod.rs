@@ -1,7 +1,9 @@
 //! What is declared for the hosts themselves: one entry a thing, each of one kind.
 
+pub(crate) mod brought;
 pub(crate) mod fields;
 pub(crate) mod kinds;
+pub(crate) mod mounts;
 mod together;
 
 use std::collections::BTreeMap;
@@ -36,6 +38,10 @@ pub(crate) const ENTRY: Form = Form {
         "user",
         "group",
         "authorizedKey",
+        "binary",
+        "archive",
+        "caCertificate",
+        "mount",
         "unit",
     ],
     refused: &[
@@ -52,6 +58,10 @@ pub(crate) const ENTRY: Form = Form {
         ("service", "write it as `unit`"),
         ("systemd", "write it as `unit`"),
         ("authorized_key", "write it as `authorizedKey`"),
+        ("unarchive", "write it as `archive`"),
+        ("get_url", "write it as `binary`, with its `url` and `sha256`"),
+        ("ca_certificate", "write it as `caCertificate`"),
+        ("certificate", "write it as `caCertificate`"),
         ("notify", "write `restartOn` at the unit that is to be started again"),
         ("when", "write the hosts that are meant as `on`"),
         ("hosts", "write the hosts that are meant as `on`"),
@@ -128,11 +138,11 @@ fn entries(decoder: &mut Decoder, field: &Field<'_>, places: &Places) -> Vec<Hos
     read
 }
 
-/// Of several lines of one file, packages or keys that have no names of their own, the later ones are told apart by their number.
+/// Of several lines of one file, packages, keys or archives that have no names of their own, the later ones are told apart by their number.
 fn number(entries: &mut [HostResource]) {
     let mut seen: BTreeMap<String, usize> = BTreeMap::new();
     for entry in entries.iter_mut().filter(|entry| entry.name.contains(':')) {
-        if matches!(entry.wish, Wish::Line { .. } | Wish::Package { .. } | Wish::AuthorizedKey { .. }) {
+        if matches!(entry.wish, Wish::Line { .. } | Wish::Package { .. } | Wish::AuthorizedKey { .. } | Wish::Archive { .. }) {
             let number = seen.entry(entry.name.clone()).or_default();
             *number += 1;
             if *number > 1 {

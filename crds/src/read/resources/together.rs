@@ -43,7 +43,16 @@ fn unique(decoder: &mut Decoder, entries: &[HostResource]) {
 
 /// Whether no two entries of one host may be about one such thing.
 fn is_single(wish: &Wish) -> bool {
-    matches!(wish, Wish::Sysctl { .. } | Wish::KernelModule { .. } | Wish::User(_) | Wish::Group { .. } | Wish::Unit { .. })
+    matches!(
+        wish,
+        Wish::Sysctl { .. }
+            | Wish::KernelModule { .. }
+            | Wish::User(_)
+            | Wish::Group { .. }
+            | Wish::CaCertificate { .. }
+            | Wish::Mount(_)
+            | Wish::Unit { .. }
+    )
 }
 
 /// A path is one entry's; only lines and blocks stand beside each other.
@@ -69,7 +78,7 @@ fn below_absent(decoder: &mut Decoder, entries: &[HostResource]) {
     let gone = entries.iter().filter(|entry| matches!(entry.wish, Wish::Absent { .. }));
     for (gone, folder) in gone.filter_map(|entry| Some((entry, entry.wish.whole_path()?))) {
         let inside = |entry: &&HostResource| {
-            let path = entry.wish.whole_path().or(entry.wish.part_path());
+            let path = entry.wish.whole_path().or(entry.wish.part_path()).or(entry.wish.folder());
             let is_there = !matches!(entry.wish, Wish::Absent { .. });
             is_there && path.and_then(|path| path.strip_prefix(folder)).is_some_and(|rest| rest.starts_with('/'))
         };
@@ -113,7 +122,9 @@ fn known(decoder: &mut Decoder, entries: &[HostResource]) {
                     other.wish.kind(),
                     other.origin
                 ));
-                decoder.report(problem.hint("name a file, a line, a block or a path; an order alone is said by `after`"));
+                decoder.report(
+                    problem.hint("name a file, a binary, a line, a block, a certificate or a path; an order alone is said by `after`"),
+                );
             }
         }
     }
@@ -121,7 +132,10 @@ fn known(decoder: &mut Decoder, entries: &[HostResource]) {
 
 /// Whether it leaves a file of which everybody can see when it changed.
 fn leaves_a_file(wish: &Wish) -> bool {
-    matches!(wish, Wish::File { .. } | Wish::Line { .. } | Wish::Block { .. })
+    matches!(
+        wish,
+        Wish::File { .. } | Wish::Binary { .. } | Wish::Line { .. } | Wish::Block { .. } | Wish::CaCertificate { certificate: Some(_), .. }
+    )
 }
 
 /// What an entry names, by the field.

@@ -1,15 +1,17 @@
 //! What the user declares for the hosts themselves.
 
+mod brought;
 mod conflict;
 mod order;
 mod render;
 mod steps;
+mod trust;
 
-use kok_crds::model::{Cluster, Host};
+use kok_crds::model::{Cluster, Host, Wish};
 
-use super::{Task, proxy};
+use super::{Task, proxy, swap};
 use crate::facts::HostFacts;
-use crate::plan::{Draft, HostView, Refusal};
+use crate::plan::{Draft, HostView, Refusal, StepId};
 
 pub(crate) use conflict::with_ours;
 
@@ -32,7 +34,11 @@ pub(crate) struct Place<'a> {
 fn plan(view: &HostView<'_>, draft: &mut Draft<'_>) -> Result<(), Refusal> {
     let environment = proxy::environment(view).into_iter().map(|(name, value)| (name.to_owned(), value)).collect();
     let is_known = view.seen.facts(&view.host.name).is_some();
-    declare(&Place { cluster: view.cluster(), host: view.host, facts: view.facts, is_known, environment }, draft)
+    let mounts = declare(&Place { cluster: view.cluster(), host: view.host, facts: view.facts, is_known, environment }, draft)?;
+    for step in &mounts {
+        swap::before_mounts(view, draft, step);
+    }
+    Ok(())
 }
 
 /// A draft of what is declared for a host.
@@ -42,8 +48,8 @@ pub(crate) fn draft<'a>(place: &Place<'a>) -> Result<Draft<'a>, Refusal> {
     Ok(draft)
 }
 
-/// Emits the steps of one host, each after those that it needs.
-fn declare(place: &Place<'_>, draft: &mut Draft<'_>) -> Result<(), Refusal> {
+/// Emits the steps of one host, each after those that it needs. Returns those that write /etc/fstab.
+fn declare(place: &Place<'_>, draft: &mut Draft<'_>) -> Result<Vec<StepId>, Refusal> {
     let entries: Vec<_> = place.cluster.resources.of_host(&place.host.name).collect();
     let mut all = Vec::with_capacity(entries.len());
     for entry in &entries {
@@ -57,5 +63,6 @@ fn declare(place: &Place<'_>, draft: &mut Draft<'_>) -> Result<(), Refusal> {
             draft.needs(&later.first, &earlier.last, need.reason);
         }
     }
-    Ok(())
+    let mounts = entries.iter().zip(&all).filter(|(entry, _)| matches!(entry.wish, Wish::Mount(_)));
+    Ok(mounts.map(|(_, steps)| steps.first.clone()).collect())
 }

@@ -1,6 +1,6 @@
 //! In which order what is declared comes: by what each needs, and as the user says.
 
-use kok_crds::model::{HostResource, Wish};
+use kok_crds::model::{HostResource, MountState, Wish};
 
 use crate::plan::{Reason, Refusal};
 
@@ -68,6 +68,7 @@ impl Graph<'_> {
 
     /// Why one usually comes after the other.
     fn usual(&self, later: usize, earlier: usize) -> Option<Reason> {
+        let in_order = earlier < later;
         let (later, earlier) = (&self.entry(later)?.wish, &self.entry(earlier)?.wish);
         let is_source = |wish: &Wish| path(wish).is_some_and(|path| SOURCES.iter().any(|folder| path.starts_with(folder)));
         match (later, earlier) {
@@ -77,6 +78,12 @@ impl Graph<'_> {
                 Some(Reason::Because("it may need what the packages bring, and would be in their way before"))
             }
             (Wish::Unit { .. }, Wish::User(_)) => Some(Reason::Because("it may run as that user")),
+            (Wish::Mount(_), Wish::Mount(_)) if in_order => Some(Reason::Because("one after the other writes /etc/fstab")),
+            (Wish::Mount(_), other) if path(other) == Some("/etc/fstab") => Some(Reason::Because("one after the other writes /etc/fstab")),
+            (Wish::Mount(_), Wish::KernelModule { .. }) => Some(Reason::NeedsKernel),
+            (Wish::Unit { .. }, Wish::Mount(_)) => Some(Reason::Because("it may need what is mounted")),
+            (Wish::Unit { .. }, Wish::Binary { .. } | Wish::Archive { .. }) => Some(Reason::Because("it may run it")),
+            (Wish::Unit { .. }, Wish::CaCertificate { .. }) => Some(Reason::Because("it may speak with those that it vouches for")),
             (Wish::Unit { .. }, Wish::Sysctl { .. } | Wish::KernelModule { .. }) => Some(Reason::NeedsKernel),
             _ => None,
         }
@@ -122,6 +129,10 @@ fn path(wish: &Wish) -> Option<&str> {
     wish.whole_path().or(wish.part_path())
 }
 
+fn is_below(path: &str, folder: &str) -> bool {
+    path.strip_prefix(folder).is_some_and(|rest| rest.starts_with('/'))
+}
+
 /// The kernel's own needs no package but where that is said.
 fn is_kernel(wish: &Wish) -> bool {
     matches!(wish, Wish::Sysctl { .. } | Wish::KernelModule { .. })
@@ -130,14 +141,27 @@ fn is_kernel(wish: &Wish) -> bool {
 /// Whether a change of one is a reason to start the unit of the other again.
 fn restarts(later: &HostResource, earlier: &HostResource) -> Option<Reason> {
     let Wish::Unit { restart_on, .. } = &later.wish else { return None };
-    let is_named = |word: &String| *word == earlier.name || (word.starts_with('/') && path(&earlier.wish) == Some(word));
+    let brings = |word: &String| path(&earlier.wish) == Some(word) || earlier.wish.folder().is_some_and(|folder| is_below(word, folder));
+    let is_named = |word: &String| *word == earlier.name || (word.starts_with('/') && brings(word));
     restart_on.iter().any(is_named).then_some(Reason::Reads)
 }
 
 fn needed(later: &HostResource, earlier: &HostResource) -> Option<Reason> {
-    let inside = |folder: &str| path(&later.wish).and_then(|path| path.strip_prefix(folder)).is_some_and(|rest| rest.starts_with('/'));
+    let mounted = if let Wish::Mount(mount) = &later.wish { Some(mount.path.as_str()) } else { None };
+    let place = path(&later.wish).or(later.wish.folder()).or(mounted);
+    let inside = |folder: &str| place.is_some_and(|path| is_below(path, folder));
     match (&later.wish, &earlier.wish) {
-        (_, Wish::Directory { path, .. }) if inside(path) => Some(Reason::Inside),
+        (_, Wish::Directory { path, .. }) if inside(path) || later.wish.folder() == Some(path) => Some(Reason::Inside),
+        (Wish::Mount(mount), Wish::Directory { path, .. })
+            if mount.is_bind() && (mount.device == *path || is_below(&mount.device, path)) =>
+        {
+            Some(Reason::Because("it shows what is there"))
+        }
+        (_, Wish::Mount(mount)) if mount.state != MountState::Present && (inside(&mount.path) || place == Some(&mount.path)) => {
+            Some(Reason::Inside)
+        }
+        (_, Wish::Archive { into, .. }) if inside(into) => Some(Reason::Inside),
+        (Wish::Symlink { target, .. }, Wish::Archive { into, .. }) if is_below(target, into) => Some(Reason::Because("it leads there")),
         (Wish::Line { path: part, .. } | Wish::Block { path: part, .. }, whole) if whole.whole_path() == Some(part) => Some(Reason::Reads),
         (Wish::Symlink { target, .. }, other) if path(other) == Some(target) => Some(Reason::Because("it leads there")),
         (Wish::User(user), Wish::Group { name, .. }) if user.group.iter().chain(&user.groups).any(|group| group == name) => {
@@ -146,10 +170,10 @@ fn needed(later: &HostResource, earlier: &HostResource) -> Option<Reason> {
         (Wish::AuthorizedKey { user, .. }, Wish::User(account)) if *user == account.name => {
             Some(Reason::Because("it is a key of that user"))
         }
-        (Wish::File { rights, .. } | Wish::Directory { rights, .. }, Wish::User(account)) if rights.owner == account.name => {
+        (owned, Wish::User(account)) if owned.rights().is_some_and(|rights| rights.owner == account.name) => {
             Some(Reason::Because("it belongs to that user"))
         }
-        (Wish::File { rights, .. } | Wish::Directory { rights, .. }, Wish::Group { name, .. }) if rights.group.as_ref() == Some(name) => {
+        (owned, Wish::Group { name, .. }) if owned.rights().is_some_and(|rights| rights.group.as_ref() == Some(name)) => {
             Some(Reason::Because("it belongs to that group"))
         }
         // A user's own folder may be declared, and then it is not useradd that makes it as it should be.

@@ -4,12 +4,12 @@ use std::time::Duration;
 
 use kok_crds::model::{Content, HostResource, LocalFile, Rights, Text, Wish};
 
-use super::{Place, render::render};
+use super::{Place, brought, render::render, trust};
 use crate::plan::{Draft, Refusal, StepId};
 use crate::preconditions::unknown_distribution;
 use crate::resources::{
-    AuthorizedKey, Block, Directory, File, FileContent, Gone, Group, KernelModule, Line, NamedPackages, Owner, Resource, Symlink, Sysctl,
-    Unit, UnitGoal, User,
+    Archive, AuthorizedKey, Binary, Block, Directory, File, FileContent, Gone, Group, KernelModule, Line, Mount, NamedPackages, Owner,
+    Resource, Symlink, Sysctl, Tree, Unit, UnitGoal, Unpacked, User,
 };
 use crate::secret_name::SecretName;
 
@@ -45,6 +45,20 @@ pub(super) fn emit(place: &Place<'_>, entry: &HostResource, draft: &mut Draft<'_
         Wish::User(account) => Resource::User(User { account: account.clone(), recorded: false }),
         Wish::Group { name, gid, system } => Resource::Group(Group { name: name.clone(), gid: *gid, system: *system }),
         Wish::AuthorizedKey { user, key } => Resource::AuthorizedKey(AuthorizedKey { user: user.clone(), key: key.clone() }),
+        Wish::Binary { path, payload, rights } => {
+            let artifact = brought::artifact(entry, payload)?;
+            Resource::Binary(Binary { path: path.clone(), artifact, mode: rights.mode, owner: owner(rights) })
+        }
+        Wish::Archive { into, payload, creates, rights, contents, .. } => {
+            let artifact = brought::artifact(entry, payload)?;
+            let contents = contents.clone().ok_or_else(|| brought::unread(entry, payload))?;
+            let tree = Tree { contents, owner: owner(rights), creates: creates.clone() };
+            Resource::Archive(Archive { artifact, folder: into.clone(), unpacked: Unpacked::Tree(tree) })
+        }
+        Wish::CaCertificate { name: certificate, certificate: content } => {
+            return trust::ca_certificate(place, entry, draft, (certificate, content.as_ref()));
+        }
+        Wish::Mount(mount) => Resource::Mount(Mount(mount.clone())),
         Wish::Unit { name: unit, running, enabled, restart_on } => {
             let goal = UnitGoal::Declared { running: *running, enabled: *enabled };
             Resource::Unit(Unit { name: unit.clone(), goal, reads: reads(place, restart_on) })
@@ -68,7 +82,8 @@ fn reads(place: &Place<'_>, restart_on: &[String]) -> Vec<String> {
         // A line changes the file at the time of the run, as a file does. What is gone has no time.
         let wish = &entries.find(|entry| entry.name == *word)?.wish;
         match wish {
-            Wish::File { path, .. } | Wish::Line { path, .. } | Wish::Block { path, .. } => Some(path.clone()),
+            Wish::File { path, .. } | Wish::Binary { path, .. } | Wish::Line { path, .. } | Wish::Block { path, .. } => Some(path.clone()),
+            Wish::CaCertificate { name, certificate: Some(_) } => trust::file_of(place, name),
             _ => None,
         }
     };
@@ -101,7 +116,7 @@ fn file(place: &Place<'_>, entry: &HostResource, (path, content, rights, secret)
 }
 
 /// What stands in a file of the user's.
-fn read<'a>(entry: &HostResource, file: &'a LocalFile) -> Result<&'a Text, Refusal> {
+pub(super) fn read<'a>(entry: &HostResource, file: &'a LocalFile) -> Result<&'a Text, Refusal> {
     file.text.as_ref().ok_or_else(|| {
         let refusal = Refusal::new(format!("the file {} of `{}` was not read", file.path.escape_debug(), entry.name.escape_debug()));
         refusal.at(file.origin.to_string()).hint("this is a defect of kokctl; please report it")

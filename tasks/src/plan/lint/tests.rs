@@ -9,7 +9,7 @@ use crate::gate::{Disruption, Need};
 use crate::observe::{EtcdMember, KubernetesState, NodeState, UnitState};
 use crate::operations::{EndApiServer, KubeletFinalize};
 use crate::plan::StepId;
-use crate::resources::{Archive, Directory, File, KernelModule, Resource};
+use crate::resources::{Archive, Directory, File, KernelModule, Resource, Unpacked};
 
 fn id(name: &str) -> StepId {
     StepId::new("a", "test", name)
@@ -55,7 +55,7 @@ fn a_sound_plan_has_no_findings() {
 fn a_step_without_a_probe_is_found() {
     let artifact = Artifact { title: "x".to_owned(), path: "x".to_owned(), size: 1, sha256: String::new(), supply: Supply::Sent };
     // An archive of which nothing is put in place could only be unpacked for ever.
-    let nothing = Resource::Archive(Archive { artifact, folder: "/x".to_owned(), files: Vec::new() });
+    let nothing = Resource::Archive(Archive { artifact, folder: "/x".to_owned(), unpacked: Unpacked::Files(Vec::new()) });
     let found = found(|one, _| one.action = nothing.clone().into());
     assert_eq!(found, ["a/test/one: has no probe, so nobody could tell whether it is done"]);
 }

@@ -16,7 +16,7 @@ use kok_tasks::observe::{BLOCK_BEGIN, BLOCK_END, Firewall, ImageState, Look, Obs
 use kok_tasks::operations::Operation;
 use kok_tasks::plan::{Action, Inputs, Making, Plan, Refusal, Seen, Selection, Step, StepId, looks, make_part};
 use kok_tasks::recovery::MARKER;
-use kok_tasks::resources::{Act, File, FileContent, Resource, Unit, UnitGoal};
+use kok_tasks::resources::{Act, File, FileContent, Resource, Unit, UnitGoal, Unpacked};
 use kok_tasks::secret_name::SecretName;
 
 use super::api::{self, Api};
@@ -300,7 +300,8 @@ impl World {
             Resource::Binary(binary) => host.place(&binary.path, 0o755, "", binary.artifact.sha256.clone()),
             Resource::Archive(archive) => {
                 assert!(host.is_folder(&archive.folder), "{}: unpacked into {}, which is not there", host.name, archive.folder);
-                for file in &archive.files {
+                let Unpacked::Files(files) = &archive.unpacked else { panic!("nobody declares a tree here") };
+                for file in files {
                     host.place(&file.path, 0o755, "", file.entry.sha256.clone());
                 }
             }
@@ -339,6 +340,7 @@ impl World {
             | Resource::Symlink(_)
             | Resource::Gone(_)
             | Resource::Line(_)
+            | Resource::Mount(_)
             | Resource::NamedPackages(_) => panic!("{}: a world knows nothing of {resource:?}", host.name),
             Resource::Selinux(selinux) => {
                 host.write("/sys/fs/selinux/enforce", 0o644, "0");
