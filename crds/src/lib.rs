@@ -41,6 +41,7 @@ pub use given::{Given, Outcome};
 pub use input::{Asked, File, Input, Intent, Role, read_input, read_input_with};
 pub use manifest::{in_two_addons, read_manifest};
 pub use message::{Fault, Kind as MessageKind, Message, Note, Notice, Problem, Subject as MessageSubject, Weight};
+pub use objects::operator::interval_seconds;
 pub use objects::read_objects;
 pub use position::{Position, Positions};
 pub use read::FIRST_MINOR as OLDEST_KUBERNETES_MINOR;

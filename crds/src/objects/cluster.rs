@@ -2,7 +2,7 @@
 
 use super::document::Document;
 use super::holder::Holders;
-use super::{ClusterForm, ClusterObject, SshKey, head, reference};
+use super::{ClusterForm, ClusterObject, SshKey, head, operator, reference};
 use crate::decode::{Decoder, Field, Form, Wording};
 use crate::examine::{Reading, read_fleet, read_tree};
 use crate::model::{Ssh, Via};
@@ -31,6 +31,9 @@ const RESULTS: [(&str, &str); 3] = [
 pub(super) fn read(document: &Document<'_>, holders: &Holders<'_>, decoder: &mut Decoder, unread: &mut Reading) -> Option<ClusterObject> {
     let spec = document.node.entry("spec").map(|entry| &entry.node);
     let given = |name: &str| spec.and_then(|spec| spec.entry(name));
+    if let Some(entry) = given(OPERATOR).filter(|entry| !matches!(entry.node.value, Value::Null)) {
+        operator::check_cluster(&Field { path: format!("spec.{OPERATOR}"), node: &entry.node }, decoder);
+    }
     let inline: Vec<&Entry> = inline_fields().filter_map(given).collect();
     let Some(first) = inline.first().filter(|_| given("hostsConfRef").is_some()) else {
         let is_inline = !inline.is_empty() || (given("hostsConfRef").is_none() && spec.is_some_and(is_misspelled_inline));

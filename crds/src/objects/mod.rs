@@ -6,6 +6,7 @@ mod document;
 mod head;
 mod holder;
 mod operation;
+pub(crate) mod operator;
 mod place;
 mod private_key;
 mod reference;

@@ -3,6 +3,7 @@
 use super::document::Document;
 use super::head;
 use super::holder::Holders;
+use super::operator;
 use super::place::Lines;
 use super::reference::{self, source_of};
 use crate::decode::{Decoder, Field, Fields, Form};
@@ -70,6 +71,9 @@ pub(super) fn read(document: &Document<'_>, holders: &Holders<'_>, decoder: &mut
     let pre_hooks = hooks(fields.get("preHook"), document.lines, decoder);
     let main = invocation(&fields, document.lines, decoder);
     let post_hooks = hooks(fields.get("postHook"), document.lines, decoder);
+    if let Some(field) = fields.get(OPERATOR) {
+        operator::check_operation(&field, decoder);
+    }
     let seconds = fields.get("activeDeadlineSeconds").and_then(|field| decoder.integer(&field, 1..=i64::MAX));
     let operation = Operation {
         name: head.name,

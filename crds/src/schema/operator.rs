@@ -3,7 +3,11 @@
 use serde_json::{Value, json};
 
 use super::cluster::reference;
-use super::property::{Property, integer, map, property, text, texts, time, word};
+use super::property::{Property, fields, integer, map, property, text, texts, time, word};
+use super::rule;
+use crate::objects::operator::{
+    APPROVALS, DELETION_DEADLINES, DELETION_POLICIES, DRIFT_POLICIES, INTERVAL, MODES, OF_CLUSTER, OF_OPERATION,
+};
 
 /// Operations and hosts that a status names at the most.
 const MOST_NAMED: u32 = 200;
@@ -11,7 +15,36 @@ const MOST_NAMED: u32 = 200;
 /// How the operator serves a Cluster.
 pub(super) fn of_cluster() -> Property {
     let properties = vec![
+        word(
+            "mode",
+            "Whether the cluster is changed by operations alone (`OnDemand`, the default), or whenever it is described otherwise (`Declarative`).",
+            &MODES,
+        ),
+        word(
+            "approval",
+            "Whether the plans of operations that the operator makes by itself wait until somebody approves them (`Manual`), or not (`Auto`, the default).",
+            &APPROVALS,
+        ),
         property("suspend", "Whether nothing is begun; a run that is under way ends.", json!({"type": "boolean"})),
+        text("driftInterval", "How often it is looked whether the hosts differ from their description, from `1m`; `10m` by default.")
+            .with("pattern", INTERVAL)
+            .with("maxLength", 20),
+        word(
+            "driftPolicy",
+            "Whether the status tells of what differs (`Observe`, the default), or it is mended, too (`Repair`). Without `mode: Declarative` nobody looks unless this is written.",
+            &DRIFT_POLICIES,
+        ),
+        word(
+            "deletionPolicy",
+            "Whether the hosts of a Cluster that is deleted are left as they are (`Orphan`, the default), or taken down before (`Reset`).",
+            &DELETION_POLICIES,
+        ),
+        integer(
+            "deletionDeadlineSeconds",
+            "How long they may take for that until the Cluster goes without them; 1800 by default.",
+            DELETION_DEADLINES.0,
+            DELETION_DEADLINES.1,
+        ),
         reference("knownHostsRef", "ConfigMap with the hosts' keys under `known_hosts`; by default NAME-known-hosts."),
         reference(
             "filesRef",
@@ -19,34 +52,51 @@ pub(super) fn of_cluster() -> Property {
         ),
         reference("secretFilesRef", "Secret with such files, for those that are secret."),
     ];
-    let names = ["suspend", "knownHostsRef", "filesRef", "secretFilesRef"];
-    property("operator", "How `kokctl operator` serves the cluster; nothing else reads it.", map(&names, &[], properties))
+    property("operator", "How `kokctl operator` serves the cluster; nothing else reads it.", map(&fields(&OF_CLUSTER), &[], properties))
+        .with("x-kubernetes-validations", cluster_rules())
+}
+
+/// What the words of one field can't say.
+fn cluster_rules() -> Vec<Value> {
+    let repairs = "has(self.driftPolicy) && self.driftPolicy == 'Repair'";
+    vec![
+        rule(
+            &format!("!({repairs}) || (has(self.mode) && self.mode == 'Declarative')"),
+            "`driftPolicy: Repair` needs `mode: Declarative`: write that, or `driftPolicy: Observe`",
+        ),
+        rule(
+            "!has(self.driftInterval) || (duration(self.driftInterval) >= duration('1m') && duration(self.driftInterval) <= duration('168h'))",
+            "`driftInterval` is a time from `1m` to `168h`, as in `10m`",
+        ),
+    ]
 }
 
 /// How the operator carries out an operation.
 pub(super) fn of_operation() -> Property {
     let retries =
         integer("retries", "How often it is tried again where hosts can't be reached and nothing was changed; 5 by default.", 0, 10);
-    let approval = word(
-        "approval",
-        "Whether each plan waits until somebody approves it (`Manual`), or not (`Auto`, the default).",
-        &["Auto", "Manual"],
-    );
+    let approval =
+        word("approval", "Whether each plan waits until somebody approves it (`Manual`), or not (`Auto`, the default).", &APPROVALS);
     let dry_run = property("dryRun", "Whether the plan is only shown.", json!({"type": "boolean"}));
-    let names = ["approval", "dryRun", "retries"];
-    property("operator", "How `kokctl operator` carries it out; nothing else reads it.", map(&names, &[], vec![approval, dry_run, retries]))
+    let properties = vec![approval, dry_run, retries];
+    property("operator", "How `kokctl operator` carries it out; nothing else reads it.", map(&fields(&OF_OPERATION), &[], properties))
 }
 
 /// What the operator says of a Cluster, with the names of the fields.
 pub(super) fn cluster_status() -> (Vec<&'static str>, Vec<Property>) {
-    let names = vec!["clusterConditions", "phase", "observedGeneration", "hostSummary", "hosts", "hostKeys", "certificates", "lastError"];
+    let names =
+        vec!["clusterConditions", "phase", "observedGeneration", "hostSummary", "hosts", "hostKeys", "drift", "certificates", "lastError"];
     let properties = vec![
-        conditions("clusterConditions", "How it is: Ready, Progressing, InputsReady, HostKeysTrusted, HeldByAnother, KubeconfigKept."),
-        word("phase", "How far it is.", &["Pending", "Provisioning", "Ready", "Degraded"]),
+        conditions(
+            "clusterConditions",
+            "How it is: Ready, Progressing, InputsReady, HostKeysTrusted, Drifted, HeldByAnother, KubeconfigKept.",
+        ),
+        word("phase", "How far it is.", &["Pending", "Provisioning", "Ready", "Degraded", "Deleting"]),
         count("observedGeneration", "Version of the spec that this is about."),
         property("hostSummary", "Its hosts in the last run that changed something.", host_summary()),
         property("hosts", "Hosts in trouble.", list(map(&["name", "state", "offeredHostKey"], &["name"], of_host(Vec::new())))),
         property("hostKeys", "Host keys that nobody has compared yet.", host_keys()),
+        property("drift", "In what its hosts differ from their description, as the last look at them has it.", drift()),
         property("certificates", "What gives access to it.", certificates()),
         last_error(),
     ];
@@ -63,6 +113,15 @@ fn host_summary() -> Value {
 fn host_keys() -> Value {
     let digest = text("digest", "What stands for exactly these keys: the annotation kokctl.io/trusted-host-keys with it trusts them.");
     map(&["unknown", "digest"], &[], vec![count("unknown", "How many hosts offer one."), digest])
+}
+
+fn drift() -> Value {
+    let properties = vec![
+        time("checkedAt", "When the hosts were looked at, or a run has made them as they are to be."),
+        count("changes", "Steps that would change something; nothing where that could not be found out."),
+        texts("steps", "Names of these steps, of twenty at the most."),
+    ];
+    map(&["checkedAt", "changes", "steps"], &[], properties)
 }
 
 fn certificates() -> Value {
@@ -138,8 +197,9 @@ fn inputs() -> Value {
         text("secret", "Secret with the Cluster, the inventory and the variables as they were when it began."),
         text("sshSecretResourceVersion", "Version of the Secret with the private key."),
         count("clusterGeneration", "Version of the Cluster's spec."),
+        text("versions", "What stands for the versions of everything that the Cluster names."),
     ];
-    map(&["secret", "sshSecretResourceVersion", "clusterGeneration"], &[], properties)
+    map(&["secret", "sshSecretResourceVersion", "clusterGeneration", "versions"], &[], properties)
 }
 
 fn of_host(more: Vec<Property>) -> Vec<Property> {
