@@ -99,7 +99,7 @@ impl Attendant {
         };
         // A replica without a free place leaves the Lease to one that has one.
         let Ok(permit) = self.place(&found).await else { return Attended::Left };
-        let home = self.home(&found.cluster);
+        let home = self.shared.home(&found.cluster);
         let (client, identity) = (self.shared.client.clone(), self.shared.identity.as_str());
         let lease = ClusterLease::new(client, &self.shared.own, &self.key, identity, owner(&found.cluster, false));
         match timeout(ANSWER, lease.claim(before.as_ref())).await {
@@ -162,12 +162,6 @@ impl Attendant {
     pub(super) fn operation_words(&self) -> String {
         format!("clusteroperations.{} {}", self.key.group.name(), self.operation)
     }
-
-    /// The namespace in which everything of a cluster is.
-    fn home(&self, cluster: &DynamicObject) -> String {
-        let spec = cluster.data.get("spec").cloned().unwrap_or_default();
-        object::home(&spec).unwrap_or_else(|| self.shared.namespaces.first().cloned().unwrap_or_default())
-    }
 }
 
 /// What a task leads to; nothing if a defect ended it.
@@ -176,7 +170,7 @@ async fn unless_panicked<T>(work: impl Future<Output = T>) -> Option<T> {
 }
 
 /// A task that ends with whoever began it, also where a defect ends that.
-struct Task(JoinHandle<()>);
+pub(super) struct Task(pub(super) JoinHandle<()>);
 
 impl Drop for Task {
     fn drop(&mut self) {
@@ -184,7 +178,7 @@ impl Drop for Task {
     }
 }
 
-async fn read(api: &Api<DynamicObject>, name: &str) -> Result<Option<DynamicObject>, ()> {
+pub(super) async fn read(api: &Api<DynamicObject>, name: &str) -> Result<Option<DynamicObject>, ()> {
     match timeout(ANSWER, api.get_opt(name)).await {
         Ok(Ok(found)) => Ok(found),
         Ok(Err(error)) => {

@@ -20,6 +20,8 @@ const MOST_TRIES: usize = 5;
 #[derive(Debug, Default)]
 pub(super) struct Said {
     pub(super) conditions: Vec<Condition>,
+    /// Kinds of those of which it is not known.
+    unknown: BTreeSet<&'static str>,
     /// Other fields; null takes one out.
     pub(super) fields: Map<String, Value>,
 }
@@ -29,6 +31,12 @@ impl Said {
     pub(super) fn condition(mut self, kind: &'static str, is: bool, reason: &'static str, message: impl Into<String>) -> Self {
         self.conditions.push(Condition { kind, is, reason, message: message.into() });
         self
+    }
+
+    /// With one of which it is not known whether it is so.
+    pub(super) fn unknown(mut self, kind: &'static str, reason: &'static str, message: impl Into<String>) -> Self {
+        self.unknown.insert(kind);
+        self.condition(kind, false, reason, message)
     }
 
     /// With one more field.
@@ -58,10 +66,13 @@ fn listed(before: &Value, name: &str, status: &OperationStatus, known: &BTreeSet
 }
 
 /// Conditions as they are after something was said: those that nothing was said of stay.
-fn conditions(before: &Value, said: &[Condition], generation: i64, now: &str) -> Vec<Value> {
+fn conditions(before: &Value, (said, unknown): (&[Condition], &BTreeSet<&str>), generation: i64, now: &str) -> Vec<Value> {
     let old = before.pointer("/status/clusterConditions").and_then(Value::as_array).cloned().unwrap_or_default();
     let is_said = |old: &Value| said.iter().any(|condition| old.get("type").is_some_and(|kind| kind == condition.kind));
-    let new = said.iter().map(|it| it.json(condition(before, "clusterConditions", it.kind), generation, now));
+    let new = said.iter().map(|it| {
+        let word = if unknown.contains(it.kind) { "Unknown" } else { it.word() };
+        it.json_as(word, condition(before, "clusterConditions", it.kind), generation, now)
+    });
     old.iter().filter(|old| !is_said(old)).cloned().chain(new).collect()
 }
 
@@ -82,14 +93,14 @@ fn fit(before: &Value, fields: &mut Map<String, Value>) {
     }
 }
 
-/// Writes what is said about a Cluster, with the operation under way in its list.
+/// Writes what is said about a Cluster, with the operation under way in its list, if there is one.
 ///
 /// # Errors
 /// Those of the API.
 pub(super) async fn write(
     (clusters, operations): (&Api<DynamicObject>, &Api<DynamicObject>),
     cluster: &DynamicObject,
-    (operation, status): (&str, &OperationStatus),
+    operation: Option<(&str, &OperationStatus)>,
     said: Said,
 ) -> kube::Result<()> {
     let name = cluster.metadata.name.clone().unwrap_or_default();
@@ -101,7 +112,7 @@ pub(super) async fn write(
         // Another one of the same name is not the one that this is said of.
         let Some(before) = before.filter(|before| before.metadata.uid == cluster.metadata.uid) else { return Ok(()) };
         tries += 1;
-        let patch = Patch::Merge(patch(&before, (operation, status), &said, &known));
+        let patch = Patch::Merge(patch(&before, operation, &said, &known));
         match clusters.patch_status(&name, &PatchParams::apply(MANAGER), &patch).await {
             Err(kube::Error::Api(status)) if status.is_conflict() && tries < MOST_TRIES => {}
             written => return written.map(drop),
@@ -110,11 +121,13 @@ pub(super) async fn write(
 }
 
 /// What is said as a patch of exactly this version of the Cluster.
-fn patch(before: &DynamicObject, (operation, status): (&str, &OperationStatus), said: &Said, known: &BTreeSet<String>) -> Value {
+fn patch(before: &DynamicObject, operation: Option<(&str, &OperationStatus)>, said: &Said, known: &BTreeSet<String>) -> Value {
     let generation = before.metadata.generation.unwrap_or_default();
     let mut fields = said.fields.clone();
-    fields.insert("conditions".to_owned(), listed(&before.data, operation, status, known).into());
-    let all = conditions(&before.data, &said.conditions, generation, &Clock::rfc3339());
+    if let Some((operation, status)) = operation {
+        fields.insert("conditions".to_owned(), listed(&before.data, operation, status, known).into());
+    }
+    let all = conditions(&before.data, (&said.conditions, &said.unknown), generation, &Clock::rfc3339());
     fields.insert("clusterConditions".to_owned(), all.into());
     fields.insert("observedGeneration".to_owned(), json!(generation));
     fit(&before.data, &mut fields);
@@ -151,7 +164,7 @@ mod tests {
         let before =
             json!({"status": {"clusterConditions": [{"type": "Ready", "status": "True"}, {"type": "HostKeysTrusted", "status": "True"}]}});
         let said = [Condition { kind: "Ready", is: false, reason: "Failed", message: String::new() }];
-        let all = conditions(&before, &said, 3, "9");
+        let all = conditions(&before, (&said, &BTreeSet::new()), 3, "9");
         assert_eq!(all[0], json!({"type": "HostKeysTrusted", "status": "True"}));
         assert_eq!((&all[1]["status"], &all[1]["lastTransitionTime"], all.len()), (&json!("False"), &json!("9"), 2));
     }
@@ -167,11 +180,11 @@ mod tests {
         let first: DynamicObject = serde_json::from_value(fake.put(path, cluster())).unwrap();
         let said = || Said::default().field("phase", json!("Ready"));
         let status = OperationStatus::default();
-        write((&apis.0, &apis.1), &first, ("make", &status), said()).await.unwrap();
+        write((&apis.0, &apis.1), &first, Some(("make", &status)), said()).await.unwrap();
         assert_eq!(fake.get(path).unwrap()["status"]["phase"], "Ready");
         fake.remove(path);
         let other = fake.put(path, cluster());
-        write((&apis.0, &apis.1), &first, ("make", &status), said()).await.unwrap();
+        write((&apis.0, &apis.1), &first, Some(("make", &status)), said()).await.unwrap();
         assert_eq!(fake.get(path).unwrap(), other);
     }
 

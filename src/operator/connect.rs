@@ -16,7 +16,7 @@ use super::definitions;
 use super::lasting;
 use super::metrics::Metrics;
 use super::object::MANAGER;
-use super::shared::{Settings, Shared};
+use super::shared::{LOOKS, Settings, Shared};
 use crate::clock::Clock;
 use crate::failure::{Failure, Kind};
 use crate::randomness::random_bytes;
@@ -48,6 +48,7 @@ pub(super) async fn connect(settings: Settings, engine: Handle, metrics: Arc<Met
         recorder: Recorder::new(client.clone(), reporter),
         meta: meta.metadata.uid.unwrap_or_default(),
         permits: Arc::new(Semaphore::new(settings.runs)),
+        looks: Arc::new(Semaphore::new(LOOKS)),
         limits: Arc::new(Limits::default()),
         fleeting: told_fleeting(settings.state.path()),
         client,

@@ -1,6 +1,11 @@
 //! What is to be done next about a cluster and all its operations together. It knows no clock and no client: what is known comes in as a
 //! [`View`], and goes out as [`Intent`]s.
 
+mod declarative;
+mod deletion;
+
+use super::made::{Make, Outcome, Why};
+use super::served::Served;
 use super::view::{Active, Claim, Life, Operation, Stopping, View};
 
 /// Seconds between the wish that a run ends in good order and the one that it ends at once.
@@ -47,6 +52,24 @@ pub(super) enum Intent {
         /// Its name.
         operation: String,
     },
+    /// An operation is made, of the operator's own accord.
+    Make(Make),
+    /// The operation waits for somebody who approves what nobody wants any more: it is called off.
+    Supersede {
+        /// Its name.
+        operation: String,
+    },
+    /// The versions of what the Cluster names are read.
+    Look,
+    /// The hosts are looked at for drift.
+    Check,
+    /// The Cluster is not to go before the operator says so.
+    Hold,
+    /// The Cluster may go.
+    LetGo {
+        /// Why its hosts are left as they are, where they were not to be.
+        given_up: Option<String>,
+    },
     /// To be looked at again at this time, in seconds since 1970.
     Requeue(i64),
 }
@@ -83,9 +106,9 @@ pub(super) fn decide(view: &View, now: i64) -> Vec<Intent> {
     let (ended, live): (Vec<&Operation>, Vec<&Operation>) = view.operations.iter().partition(|operation| operation.life == Life::Ended);
     let unlabelled = ended.iter().filter(|operation| !operation.is_labelled);
     intents.extend(unlabelled.map(|operation| Intent::Label { operation: operation.name.clone() }));
-    let surplus = view.history.map(|history| surplus(&ended, history)).unwrap_or_default();
+    let surplus = view.history.map(|history| surplus(view, &ended, history)).unwrap_or_default();
     intents.extend(surplus.into_iter().map(|operation| Intent::Prune { operation }));
-    let (cancelled, live): (Vec<&Operation>, Vec<&Operation>) = live.into_iter().partition(|operation| is_called_off(view, operation));
+    let (cancelled, live): (Vec<&Operation>, Vec<&Operation>) = live.into_iter().partition(|operation| is_called_off(view, operation, now));
     intents.extend(cancelled.into_iter().map(|operation| Intent::Cancel { operation: operation.name.clone() }));
     let mut waiting = Vec::new();
     for operation in in_order(live) {
@@ -100,7 +123,49 @@ pub(super) fn decide(view: &View, now: i64) -> Vec<Intent> {
         None => intents.extend(waiting.first().map(|first| begin(view, first, now))),
     }
     intents.extend(queued(view, &waiting));
+    if let Some(cluster) = &view.cluster {
+        intents.extend(superseded(cluster, &waiting));
+        let is_idle = view.active.is_none() && waiting.is_empty();
+        intents.extend(of_cluster(view, cluster, is_idle, now));
+    }
     intents
+}
+
+/// What is to be done about a Cluster of the operator's own accord. While anything is under way, or waits, that is first.
+fn of_cluster(view: &View, cluster: &Served, is_idle: bool, now: i64) -> Vec<Intent> {
+    if let Some(deleted) = cluster.deleted {
+        return deletion::of_deletion(view, cluster, deleted, (is_idle, now));
+    }
+    let mut intents = deletion::hold(cluster);
+    if is_idle && !cluster.is_suspended {
+        intents.extend(declarative::of_description(view, cluster, now));
+    }
+    intents
+}
+
+/// Those that wait for somebody who approves what the Cluster is not described as any more.
+fn superseded(cluster: &Served, waiting: &[&Operation]) -> Vec<Intent> {
+    let is = |operation: &&&Operation| {
+        let made = operation.made.as_ref().filter(|made| made.awaits_approval && made.why != Why::Deletion);
+        !operation.is_cancelled && made.is_some_and(|made| made.note.target.generation < cluster.generation)
+    };
+    waiting.iter().filter(is).map(|operation| Intent::Supersede { operation: operation.name.clone() }).collect()
+}
+
+/// The number of the operation that is made next: the one after the last, and none of which the name is taken.
+fn numbered(view: &View, make: Make) -> Intent {
+    let last = view.operations.iter().filter_map(|operation| operation.made.as_ref()).map(|made| made.note.number).max();
+    let mut make = make;
+    make.note.number = last.unwrap_or_default() + 1;
+    while view.operations.iter().any(|operation| operation.name.ends_with(&super::made::name_end(&make.note))) {
+        make.note.number += 1;
+    }
+    Intent::Make(make)
+}
+
+/// The pause after so many that did not succeed, one after the other: twice as long each time, from `first` to `most`.
+fn pause(failures: u32, (first, most): (i64, i64)) -> i64 {
+    first.saturating_mul(1_i64 << failures.min(30)).min(most)
 }
 
 /// Each that waits says behind which one: the one before it in their order.
@@ -120,18 +185,28 @@ fn queued(view: &View, waiting: &[&Operation]) -> Vec<Intent> {
     pairs.map(|(operation, behind)| Intent::Queue { operation: operation.name.clone(), behind: behind.to_owned() }).collect()
 }
 
-/// One that was begun is gone on with before another one begins; of the others the oldest is first.
+/// One that was begun is gone on with before another one begins; of the others the oldest is first, and what somebody has made before what the operator has.
 fn in_order(mut operations: Vec<&Operation>) -> Vec<&Operation> {
     operations.sort_by(|a, b| {
-        let key = |operation: &&Operation| (operation.life != Life::Begun, operation.created, operation.name.clone());
+        let key =
+            |operation: &&Operation| (operation.life != Life::Begun, operation.made.is_some(), operation.created, operation.name.clone());
         key(a).cmp(&key(b))
     });
     operations
 }
 
 /// Whether it ends before it has begun.
-fn is_called_off(view: &View, operation: &Operation) -> bool {
-    operation.is_cancelled && !view.is_active(operation) && operation.life != Life::Begun
+fn is_called_off(view: &View, operation: &Operation, now: i64) -> bool {
+    is_unwanted(view, operation, now) && !view.is_active(operation) && operation.life != Life::Begun
+}
+
+/// Whether nobody wants it any more. Of a Cluster that is being deleted that is so of all but the one that takes its hosts down in time.
+fn is_unwanted(view: &View, operation: &Operation, now: i64) -> bool {
+    let is_last = |cluster: &Served, deadline: i64| {
+        cluster.resets && now < deadline && operation.made.as_ref().is_some_and(|made| made.why == Why::Deletion)
+    };
+    let goes = |cluster: &Served| cluster.deleted.is_some_and(|deleted| !is_last(cluster, deleted.deadline));
+    operation.is_cancelled || view.cluster.as_ref().is_some_and(goes)
 }
 
 /// Why it is not begun. What has begun is gone on with, whatever came about meanwhile.
@@ -160,7 +235,7 @@ fn begin(view: &View, operation: &Operation, now: i64) -> Intent {
 fn of_active(view: &View, active: &Active, now: i64) -> Vec<Intent> {
     let operation = view.operations.iter().find(|operation| view.is_active(operation));
     // One that was deleted, or whose Cluster was, has nobody left who wants it, also if there is another one of its name.
-    let is_cancelled = view.cluster.is_none() || operation.is_none_or(|operation| operation.is_cancelled);
+    let is_cancelled = view.cluster.is_none() || operation.is_none_or(|operation| is_unwanted(view, operation, now));
     let is_late = now >= active.deadline;
     let wished = match active.stopping {
         None if is_cancelled => Some(Stopping::Cancel { at: now }),
@@ -178,12 +253,21 @@ fn of_active(view: &View, active: &Active, now: i64) -> Vec<Intent> {
     wished.map(Intent::Stop).into_iter().chain(next.map(Intent::Requeue)).collect()
 }
 
-/// Those that have ended and are more than are kept: a higher score goes first, then the older one.
-fn surplus(ended: &[&Operation], history: usize) -> Vec<String> {
-    let mut kept: Vec<&&Operation> = ended.iter().collect();
+/// Those that have ended and are more than are kept: a higher score goes first, then the older one. The last one that the operator has made stays, for it is
+/// what is known of what the hosts were made for; and of a Cluster that is gone none stays that took it down.
+fn surplus(view: &View, ended: &[&Operation], history: usize) -> Vec<String> {
+    let last = view.last_made(&[Why::Description, Why::Drift]).map(|made| made.note.number);
+    let number = |operation: &Operation| operation.made.as_ref().map(|made| (made.why, made.note.number));
+    let is_last = |operation: &Operation| view.cluster.is_some() && last.is_some() && number(operation).map(|(_, number)| number) == last;
+    let has_done = |operation: &Operation| view.cluster.is_none() && number(operation).is_some_and(|(why, _)| why == Why::Deletion);
+    let (over, ended): (Vec<&Operation>, Vec<&Operation>) = ended.iter().copied().partition(|operation| has_done(operation));
+    let mut kept: Vec<&&Operation> = ended.iter().filter(|operation| !is_last(operation)).collect();
     kept.sort_by(|a, b| (a.score, -a.created, &a.name).cmp(&(b.score, -b.created, &b.name)));
-    kept.into_iter().skip(history).map(|operation| operation.name.clone()).collect()
+    let surplus = kept.into_iter().skip(history).copied();
+    over.into_iter().chain(surplus).map(|operation| operation.name.clone()).collect()
 }
 
+#[cfg(test)]
+mod support;
 #[cfg(test)]
 mod tests;

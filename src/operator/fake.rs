@@ -80,6 +80,7 @@ pub(super) fn attendant(fake: &Fake, client: Client, runs: usize) -> Attendant {
         recorder: Recorder::new(client.clone(), "kokctl".into()),
         meta: "meta".to_owned(),
         permits: Arc::new(Semaphore::new(runs)),
+        looks: Arc::new(Semaphore::new(1)),
         limits: Arc::default(),
         client,
         settings,

@@ -51,6 +51,9 @@ pub(super) struct Snapshot {
     /// What stands for the files that the Cluster names; nothing in what a version before this one has kept.
     #[serde(default)]
     pub(super) files: String,
+    /// What stands for the versions of everything that the Cluster names; nothing in what a version before this one has kept.
+    #[serde(default)]
+    pub(super) versions: String,
     /// The id of a cluster that has none yet.
     pub(super) new_cluster_id: String,
     /// The public half of the run's token.

@@ -19,11 +19,13 @@ use super::approval::Mode;
 use super::attend::{Attendant, Attended, Objects, Wish};
 use super::inputs::{Snapshot, Task};
 use super::lease::ClusterLease;
+use super::made::Why;
 use super::outputs::Teller;
 use super::status::Phase;
 use super::writer::StatusWriter;
 use crate::failure::{Failure, Kind};
 use end::{is_changing, keeps_kubeconfig};
+pub(super) use run::STACK;
 
 /// The last thing that an operation has begun about what the cluster is. Who only looks is none.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -123,6 +125,16 @@ impl Life {
             self.is_done(task, place + 1 < tasks.len()).await;
         }
         Ok(())
+    }
+
+    /// Why the operator has made the operation, if it has.
+    fn made_because(&self) -> Option<Why> {
+        Why::of(&self.found.operation)
+    }
+
+    /// Whether it takes down what is being deleted.
+    fn is_of_deletion(&self) -> bool {
+        self.made_because() == Some(Why::Deletion)
     }
 
     /// Notes that a task is done, for whoever goes on with the operation. Before another task is begun the note has to be there.

@@ -11,6 +11,10 @@ pub(super) const TAKE_OVER: &str = "kokctl.io/take-over";
 pub(super) const APPROVED_PLAN: &str = "kokctl.io/approved-plan";
 /// Annotation of a Cluster: the host keys of this digest are right.
 pub(super) const TRUSTED_HOST_KEYS: &str = "kokctl.io/trusted-host-keys";
+/// Annotation of a Cluster: it is made as it is described once more, whenever this says something else.
+pub(super) const RECONCILE_AT: &str = "kokctl.io/reconcile-at";
+/// Finalizer of a Cluster: its hosts are taken down before it goes.
+pub(super) const FINALIZER: &str = "kokctl.io/cluster";
 /// Label: the operation has ended, if it says `done`.
 pub(super) const COMPLETED: &str = "hasCompleted";
 /// Label: the cluster of an operation.
@@ -99,7 +103,16 @@ pub(super) struct Condition {
 impl Condition {
     /// As part of a status. The time of its last transition is kept where it says what it said before.
     pub(super) fn json(&self, before: Option<&Value>, generation: i64, now: &str) -> Value {
-        let status = if self.is { "True" } else { "False" };
+        self.json_as(self.word(), before, generation, now)
+    }
+
+    /// Whether it is so, in Kubernetes' word.
+    pub(super) const fn word(&self) -> &'static str {
+        if self.is { "True" } else { "False" }
+    }
+
+    /// The same with another word for whether it is so.
+    pub(super) fn json_as(&self, status: &str, before: Option<&Value>, generation: i64, now: &str) -> Value {
         let same = before.filter(|before| before.get("status").is_some_and(|found| found == status));
         let since = same.and_then(|before| before.get("lastTransitionTime")?.as_str()).unwrap_or(now);
         json!({

@@ -24,6 +24,7 @@ use super::shared::Shared;
 use super::status::ANSWER;
 use super::stores::{Stores, What};
 use super::supervisor::{Report, Supervisor};
+use super::versions::{Versions, versions};
 use super::view::View;
 use super::writes;
 use crate::clock::Clock;
@@ -57,6 +58,11 @@ pub(super) struct Server {
     /// Clusters of which something that was decided is being written.
     busy: BTreeSet<ClusterKey>,
     writes: JoinSet<(ClusterKey, bool)>,
+    /// The versions of what Clusters name, as they were seen last.
+    versions: BTreeMap<ClusterKey, Versions>,
+    /// Clusters of which they are being read.
+    looking: BTreeSet<ClusterKey>,
+    looks: JoinSet<(ClusterKey, Option<Versions>)>,
 }
 
 impl Server {
@@ -76,6 +82,9 @@ impl Server {
             later: BTreeMap::new(),
             busy: BTreeSet::new(),
             writes: JoinSet::new(),
+            versions: BTreeMap::new(),
+            looking: BTreeSet::new(),
+            looks: JoinSet::new(),
         }
     }
 
@@ -95,6 +104,7 @@ impl Server {
                     self.supervisor.take(report);
                 }
                 Some(written) = self.writes.join_next(), if !self.writes.is_empty() => self.written(written),
+                Some(looked) = self.looks.join_next(), if !self.looks.is_empty() => self.looked(looked),
                 _ = ask.tick() => self.ask(),
                 _ = read.tick() => self.read(),
                 _ = stop.wait_for(|stop| *stop), if !is_leaving => {
@@ -132,6 +142,36 @@ impl Server {
         self.busy.remove(&key);
         if !is_written {
             self.later.insert(key, Clock::seconds() + AGAIN);
+        }
+    }
+
+    /// Reads in the background the versions of what a Cluster names.
+    fn look(&mut self, key: &ClusterKey, now: i64) {
+        let Some(cluster) = self.stores.cluster(key).filter(|_| !self.looking.contains(key)).cloned() else { return };
+        self.looking.insert(key.clone());
+        let (shared, key) = (Arc::clone(&self.shared), key.clone());
+        self.looks.spawn(async move {
+            let text = match timeout(ANSWER, versions(&shared, &cluster)).await {
+                Ok(Ok(text)) => Some(text),
+                Ok(Err(error)) => {
+                    tracing::warn!(cluster = %key, %error, "what the Cluster names can't be read");
+                    None
+                }
+                Err(_) => None,
+            };
+            (key, text.map(|text| Versions { at: now, text }))
+        });
+    }
+
+    fn looked(&mut self, looked: Result<(ClusterKey, Option<Versions>), tokio::task::JoinError>) {
+        let Ok((key, found)) = looked else { return };
+        self.looking.remove(&key);
+        match found {
+            Some(found) => {
+                self.versions.insert(key.clone(), found);
+                self.due.insert(key);
+            }
+            None => drop(self.later.insert(key, Clock::seconds() + AGAIN)),
         }
     }
 
@@ -188,8 +228,14 @@ impl Server {
         let began = Instant::now();
         let mut view = View::of(&self.stores, key, self.supervisor.over(key));
         (view.first_start, view.history) = (self.first_start, self.history.of(key.group, self.shared.settings.history));
+        view.versions = self.versions.get(key).filter(|_| view.cluster.is_some()).cloned();
+        if view.cluster.is_none() {
+            self.versions.remove(key);
+        }
         self.supervisor.add_to(key, &mut view);
         let intents = decide(&view, now);
+        // Everything is decided anew, also when to look again.
+        self.later.remove(key);
         self.shared.metrics.decided(began.elapsed());
         let mut all = Vec::new();
         for intent in &intents {
@@ -200,7 +246,12 @@ impl Server {
                     self.due.insert(key.clone());
                 }
                 Intent::Stop(stopping) => self.supervisor.stop(key, *stopping),
-                Intent::Requeue(at) => drop(self.later.insert(key.clone(), *at)),
+                Intent::Requeue(at) => {
+                    let first = self.later.entry(key.clone()).or_insert(*at);
+                    *first = (*first).min(*at);
+                }
+                Intent::Look => self.look(key, now),
+                Intent::Check => self.supervisor.check(key),
                 write => all.extend(writes::of(write, &self.shared, key, &self.stores)),
             }
         }

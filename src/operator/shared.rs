@@ -14,6 +14,7 @@ use tokio::sync::{Semaphore, watch};
 
 use super::group::Group;
 use super::metrics::Metrics;
+use super::object;
 use crate::artifacts::BundleFolder;
 use crate::remote::{Limits, Passphrases, Surroundings, Transport, Variables};
 use crate::state::{Controller, StateFolder};
@@ -52,6 +53,9 @@ pub struct Settings {
     pub stop: watch::Receiver<bool>,
 }
 
+/// So many looks for drift are under way at the same time: each waits for hosts most of its time.
+pub(super) const LOOKS: usize = 8;
+
 /// What all operations under way have in common.
 pub(super) struct Shared {
     pub(super) client: Client,
@@ -69,6 +73,8 @@ pub(super) struct Shared {
     /// Where runs are at work; deciding goes on beside it whatever they do.
     pub(super) engine: Handle,
     pub(super) permits: Arc<Semaphore>,
+    /// Looks for drift that are under way at the same time.
+    pub(super) looks: Arc<Semaphore>,
     pub(super) limits: Arc<Limits>,
     pub(super) recorder: Recorder,
     pub(super) metrics: Arc<Metrics>,
@@ -83,6 +89,12 @@ impl Shared {
     /// The operations of a group.
     pub(super) fn operations(&self, group: Group) -> Api<DynamicObject> {
         Api::all_with(self.client.clone(), &group.operations())
+    }
+
+    /// The namespace in which everything of a cluster is.
+    pub(super) fn home(&self, cluster: &DynamicObject) -> String {
+        let spec = cluster.data.get("spec").cloned().unwrap_or_default();
+        object::home(&spec).unwrap_or_else(|| self.namespaces.first().cloned().unwrap_or_default())
     }
 
     /// Who a Cluster's runs are, on its hosts: the same whichever replica is at work, and another one for each Cluster.

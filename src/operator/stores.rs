@@ -8,6 +8,7 @@ use kube::runtime::watcher::Event;
 use serde_json::{Map, Value};
 
 use super::group::{ClusterKey, Group};
+use super::made::MADE_FOR;
 use super::object;
 
 /// What is watched.
@@ -132,6 +133,13 @@ impl Stores {
     }
 }
 
+fn with(mut object: Value, more: Value) -> Value {
+    if let (Value::Object(fields), Value::Object(more)) = (&mut object, more) {
+        fields.extend(more);
+    }
+    object
+}
+
 /// An object without what nobody asks of it: of an operation that has ended little is.
 fn lean(mut object: DynamicObject) -> DynamicObject {
     object.metadata.managed_fields = None;
@@ -142,8 +150,15 @@ fn lean(mut object: DynamicObject) -> DynamicObject {
             let found = fields.iter().filter_map(|field| Some(((*field).to_owned(), object.data.get(part)?.get(field)?.clone())));
             Value::Object(found.collect::<Map<String, Value>>())
         };
-        let spec = pick("spec", &["cluster"]);
+        let spec = pick("spec", &["cluster", "action"]);
+        // What the operator has made by itself says for what, and what came of it.
         let status = pick("status", &["status", "phase", "startTime", "endTime"]);
+        let made = if object.metadata.annotations.as_ref().is_some_and(|all| all.contains_key(MADE_FOR)) {
+            pick("status", &["inputs", "lastError", "hosts"])
+        } else {
+            Value::Null
+        };
+        let status = with(status, made);
         object.data = Value::Object(Map::from_iter([("spec".to_owned(), spec), ("status".to_owned(), status)]));
     }
     object

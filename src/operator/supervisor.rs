@@ -6,6 +6,7 @@ use std::sync::Arc;
 use tokio::sync::{mpsc, watch};
 
 use super::attend::{Attendant, Attended, Wish};
+use super::drift::{Check, Checked};
 use super::group::ClusterKey;
 use super::lease::{LASTS, Observation, RENEWED};
 use super::shared::Shared;
@@ -14,13 +15,21 @@ use crate::clock::Clock;
 
 /// Seconds until something is tried again that the API did not answer.
 const UNANSWERED: i64 = 5;
+/// Seconds until hosts are looked at again where the API did not answer: nobody waits for that.
+const UNCHECKED: i64 = 60;
 /// Seconds until a Lease is asked for again whose holder is leaving: it says so a moment before it lets go, and what is known of it may be old.
 const LEAVING: i64 = 1;
 
 /// Something that has ended.
 pub(super) struct Report {
     pub(super) key: ClusterKey,
-    attended: Attended,
+    became: Became,
+}
+
+/// What became of it.
+enum Became {
+    Attended(Attended),
+    Checked(Checked),
 }
 
 /// One operation under way.
@@ -50,6 +59,10 @@ pub(super) struct Supervisor {
     seen: BTreeMap<ClusterKey, Observation>,
     /// The UID of the operation that ended last, of each cluster.
     over: BTreeMap<ClusterKey, String>,
+    /// Looks for drift under way, each with what calls it off.
+    checks: BTreeMap<ClusterKey, watch::Sender<bool>>,
+    /// When the next look may begin, in seconds since 1970.
+    check_after: BTreeMap<ClusterKey, i64>,
     is_leaving: bool,
 }
 
@@ -57,7 +70,8 @@ impl Supervisor {
     /// One that reports there.
     pub(super) fn new(shared: Arc<Shared>, reports: mpsc::UnboundedSender<Report>) -> Self {
         let (runs, retry, seen, over) = (BTreeMap::new(), BTreeMap::new(), BTreeMap::new(), BTreeMap::new());
-        Self { shared, reports, runs, retry, seen, over, is_leaving: false }
+        let (checks, check_after) = (BTreeMap::new(), BTreeMap::new());
+        Self { shared, reports, runs, retry, seen, over, checks, check_after, is_leaving: false }
     }
 
     /// The UID of the operation of a cluster that has ended here last, which the stores may not have heard of yet.
@@ -76,6 +90,8 @@ impl Supervisor {
         let is_left = view.operations.iter().any(|operation| operation.is_left);
         let at = self.retry.get(key).map(|retry| if is_left { retry.when_left } else { retry.at });
         view.claim = at.map_or(Claim::Untried, Claim::RetryAt);
+        view.is_checking = self.checks.contains_key(key);
+        view.check_after = self.check_after.get(key).copied().unwrap_or_default();
         if self.is_leaving {
             view.claim = Claim::RetryAt(i64::MAX);
         }
@@ -83,12 +99,32 @@ impl Supervisor {
 
     /// How many are under way.
     pub(super) fn count(&self) -> usize {
-        self.runs.len()
+        self.runs.len() + self.checks.len()
+    }
+
+    /// Begins to look for drift.
+    pub(super) fn check(&mut self, key: &ClusterKey) {
+        if self.is_leaving || self.runs.contains_key(key) || self.checks.contains_key(key) {
+            return;
+        }
+        let (call_off, called_off) = watch::channel(false);
+        self.checks.insert(key.clone(), call_off);
+        let check = Check { shared: Arc::clone(&self.shared), key: key.clone(), called_off };
+        let (reports, key, before) = (self.reports.clone(), key.clone(), self.seen.remove(key));
+        tokio::spawn(async move {
+            let checked = tokio::spawn(check.run(before)).await.unwrap_or(Checked::Unanswered);
+            let _ = reports.send(Report { key, became: Became::Checked(checked) });
+        });
     }
 
     /// Begins one, or goes on with it. It may take until this time, in seconds since 1970.
     pub(super) fn start(&mut self, key: &ClusterKey, (operation, uid): (&str, &str), deadline: i64) {
         if self.is_leaving || self.runs.contains_key(key) {
+            return;
+        }
+        // It is begun as soon as that says that it has let go.
+        if let Some(check) = self.checks.get(key) {
+            check.send_replace(true);
             return;
         }
         let wish = Arc::new(watch::channel(Wish::None).0);
@@ -101,7 +137,7 @@ impl Supervisor {
         tokio::spawn(async move {
             // A defect in one operation must not end the others, nor be taken for the end of this one.
             let attended = tokio::spawn(attendant.attend(before)).await.unwrap_or(Attended::Unanswered);
-            let _ = reports.send(Report { key, attended });
+            let _ = reports.send(Report { key, became: Became::Attended(attended) });
         });
     }
 
@@ -126,7 +162,29 @@ impl Supervisor {
 
     /// Takes what became of one.
     pub(super) fn take(&mut self, report: Report) {
-        let Report { key, attended } = report;
+        let Report { key, became } = report;
+        match became {
+            Became::Attended(attended) => self.attended(key, attended),
+            Became::Checked(checked) => self.checked(key, checked),
+        }
+    }
+
+    fn checked(&mut self, key: ClusterKey, checked: Checked) {
+        self.checks.remove(&key);
+        let pause = match checked {
+            // The status says when it was, which the stores may not have heard of yet.
+            Checked::Done => UNANSWERED,
+            Checked::Unanswered => UNCHECKED,
+            Checked::CalledOff | Checked::Busy => LEAVING,
+            Checked::Elsewhere(observation) => {
+                self.seen.insert(key.clone(), observation);
+                i64::try_from(RENEWED.as_secs()).unwrap_or(UNANSWERED)
+            }
+        };
+        self.check_after.insert(key, Clock::seconds() + pause);
+    }
+
+    fn attended(&mut self, key: ClusterKey, attended: Attended) {
         self.runs.remove(&key);
         self.retry.remove(&key);
         let now = Clock::seconds();
@@ -151,6 +209,9 @@ impl Supervisor {
     /// Has all of them end in good order, for others to go on with. None is begun any more.
     pub(super) fn leave(&mut self) {
         self.is_leaving = true;
+        for check in self.checks.values() {
+            check.send_replace(true);
+        }
         for run in self.runs.values() {
             run.wish.send_if_modified(|wish| {
                 let may = *wish == Wish::None;
@@ -185,6 +246,28 @@ mod tests {
         View::of(&stores, key, None)
     }
 
+    #[tokio::test]
+    async fn a_look_makes_way_for_an_operation() {
+        let (fake, client) = Fake::start().await;
+        let attendant = attendant(&fake, client, 1);
+        let (sender, mut reports) = mpsc::unbounded_channel();
+        let (key, mut supervisor) = (attendant.key.clone(), Supervisor::new(Arc::clone(&attendant.shared), sender));
+        let of = (attendant.operation.as_str(), attendant.uid.as_str());
+        let state = |supervisor: &Supervisor| {
+            let mut view = View::default();
+            supervisor.add_to(&key, &mut view);
+            (view.is_checking, view.active.is_some())
+        };
+        supervisor.check(&key);
+        supervisor.start(&key, of, i64::MAX);
+        assert_eq!(state(&supervisor), (true, false), "one after the other");
+        supervisor.take(reports.recv().await.unwrap());
+        supervisor.start(&key, of, i64::MAX);
+        assert_eq!(state(&supervisor), (false, true));
+        supervisor.check(&key);
+        assert_eq!(state(&supervisor), (false, true), "nobody looks meanwhile");
+    }
+
     /// Otherwise a pod that was started anew is quicker than the one that runs.
     #[tokio::test]
     async fn whoever_leaves_is_followed_as_soon_as_it_says_so() {
@@ -192,7 +275,7 @@ mod tests {
         let attendant = attendant(&fake, client, 1);
         let (sender, _reports) = mpsc::unbounded_channel();
         let (key, mut supervisor) = (attendant.key.clone(), Supervisor::new(Arc::clone(&attendant.shared), sender));
-        supervisor.take(Report { key: key.clone(), attended: Attended::Elsewhere(Observation::nothing()) });
+        supervisor.take(Report { key: key.clone(), became: Became::Attended(Attended::Elsewhere(Observation::nothing())) });
         let now = Clock::seconds();
         let after = |phase: &str| {
             let mut view = view(&key, phase);

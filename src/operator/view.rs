@@ -1,8 +1,11 @@
 //! What is known of a cluster when something is decided about it.
 
 use super::group::ClusterKey;
+use super::made::{Made, Why};
 use super::object;
+use super::served::Served;
 use super::stores::Stores;
+use super::versions::Versions;
 
 /// What is known of a cluster.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -19,13 +22,12 @@ pub(super) struct View {
     pub(super) first_start: i64,
     /// How many operations are kept that have ended, if that is known.
     pub(super) history: Option<usize>,
-}
-
-/// A Cluster.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub(super) struct Served {
-    /// Whether nothing is begun about it.
-    pub(super) is_suspended: bool,
+    /// The versions of what it names, as they were seen last.
+    pub(super) versions: Option<Versions>,
+    /// Whether its hosts are being looked at for drift.
+    pub(super) is_checking: bool,
+    /// Before this time no other look begins here, in seconds since 1970.
+    pub(super) check_after: i64,
 }
 
 /// An operation.
@@ -52,6 +54,8 @@ pub(super) struct Operation {
     pub(super) is_labelled: bool,
     /// Whether whoever was at it lets others go on, as its status says, or one that goes on has just begun.
     pub(super) is_left: bool,
+    /// What there is about one that the operator has made.
+    pub(super) made: Option<Made>,
 }
 
 /// How far an operation is, as its status says.
@@ -116,14 +120,18 @@ impl View {
     /// What the stores know of a cluster. `over` is the UID of an operation that has ended here, which the
     /// stores may not have heard of yet.
     pub(super) fn of(stores: &Stores, key: &ClusterKey, over: Option<&str>) -> Self {
-        let cluster = stores.cluster(key).map(|cluster| Served { is_suspended: object::flag(&cluster.data, "/spec/operator/suspend") });
+        let cluster = stores.cluster(key).map(|cluster| Served::of(cluster));
+        let is_of = |made: &Made| cluster.as_ref().is_none_or(|cluster| cluster.uid == made.note.cluster);
         let operations = stores.operations(key).map(|object| {
             let operation = Operation::of(object, key);
+            // Another Cluster of this name has made nothing for this one.
+            let operation = Operation { made: operation.made.filter(is_of), ..operation };
             let is_over = over.is_some() && over == object.metadata.uid.as_deref() && operation.life != Life::Ended;
             // Its label is written by whoever has ended it.
             if is_over { Operation { life: Life::Ended, is_labelled: true, ..operation } } else { operation }
         });
-        Self { cluster, operations: operations.collect(), ..Self::default() }
+        let operations = operations.collect();
+        Self { cluster, operations, ..Self::default() }
     }
 }
 
@@ -131,6 +139,12 @@ impl View {
     /// Whether an operation is the one under way here.
     pub(super) fn is_active(&self, operation: &Operation) -> bool {
         self.active.as_ref().is_some_and(|active| active.operation == operation.name && active.uid == operation.uid)
+    }
+
+    /// The operation that the operator has made last, for one of these reasons.
+    pub(super) fn last_made(&self, reasons: &[Why]) -> Option<&Made> {
+        let made = self.operations.iter().filter_map(|operation| operation.made.as_ref());
+        made.filter(|made| reasons.contains(&made.why)).max_by_key(|made| made.note.number)
     }
 }
 
@@ -162,6 +176,7 @@ impl Operation {
             is_cancelled: annotation(object::CANCEL).is_some_and(|value| value != "false") || meta.deletion_timestamp.is_some(),
             is_labelled: meta.labels.as_ref().and_then(|all| all.get(object::COMPLETED)).is_some_and(|value| value == "done"),
             is_left: object::is_left(data),
+            made: Made::of(operation),
         }
     }
 }

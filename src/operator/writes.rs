@@ -3,19 +3,21 @@
 use std::sync::Arc;
 
 use kube::Api;
-use kube::api::{DeleteParams, DynamicObject, ObjectMeta, Patch, PatchParams, Preconditions};
+use kube::api::{DeleteParams, DynamicObject, ObjectMeta, Patch, PatchParams, PostParams, Preconditions};
 use serde_json::{Value, json};
 use tokio::time::timeout;
 
 use super::decide::{Intent, Refused};
 use super::group::ClusterKey;
-use super::object::{BEHIND, COMPLETED, Condition, MANAGER, TAKE_OVER, condition, only_this};
+use super::made;
+use super::object::{BEHIND, CANCEL, COMPLETED, Condition, FINALIZER, MANAGER, TAKE_OVER, condition, only_this};
+use super::outputs::{Teller, Told};
 use super::shared::Shared;
 use super::status::{ANSWER, Phase};
 use super::stores::Stores;
 use crate::clock::Clock;
 
-/// A write about one operation, as it was when that was decided: if anybody, such as the replica that has begun it meanwhile, has changed it, it is
+/// A write about one operation, or about its Cluster, as it was when that was decided: if anybody, such as the replica that has begun it meanwhile, has changed it, it is
 /// decided anew.
 pub(super) struct Write {
     api: Api<DynamicObject>,
@@ -27,6 +29,10 @@ enum What {
     Metadata(Value),
     Status(Value),
     Delete,
+    /// An object that is not there yet.
+    Create(Box<DynamicObject>),
+    /// Whether a Cluster is held; and what is told of it then, to whom.
+    Finalizers(Vec<String>, Option<(Teller, Told)>),
 }
 
 /// The write that an intent is, if it is one.
@@ -36,6 +42,8 @@ pub(super) fn of(intent: &Intent, shared: &Arc<Shared>, key: &ClusterKey, stores
     let status =
         |name: &str, said: Value, conditions: Vec<Condition>| write(name, What::Status(patched(&found(name)?.data, said, &conditions)));
     match intent {
+        Intent::Make(_) | Intent::Hold | Intent::LetGo { .. } => of_cluster(intent, shared, key, stores),
+        Intent::Supersede { operation } => write(operation, What::Metadata(json!({"annotations": {CANCEL: "superseded"}}))),
         Intent::Label { operation } => write(operation, What::Metadata(json!({"labels": {COMPLETED: "done"}}))),
         Intent::Prune { operation } => write(operation, What::Delete),
         Intent::Refuse { operation, because } => {
@@ -52,8 +60,31 @@ pub(super) fn of(intent: &Intent, shared: &Arc<Shared>, key: &ClusterKey, stores
             let ready = |kind, is| Condition { kind, is, reason: "Cancelled", message: "before it began".to_owned() };
             status(operation, said, vec![ready("Ready", false), ready("Stalled", true)])
         }
-        Intent::Start { .. } | Intent::Stop(_) | Intent::Requeue(_) => None,
+        Intent::Start { .. } | Intent::Stop(_) | Intent::Look | Intent::Check | Intent::Requeue(_) => None,
     }
+}
+
+/// The write about the Cluster itself.
+fn of_cluster(intent: &Intent, shared: &Arc<Shared>, key: &ClusterKey, stores: &Stores) -> Option<Write> {
+    let cluster = stores.cluster(key)?;
+    let about = cluster.metadata.clone();
+    let others = about.finalizers.iter().flatten().filter(|name| *name != FINALIZER).cloned();
+    let what = match intent {
+        Intent::Make(make) => {
+            let object = serde_json::from_value(made::operation(key, cluster, make)).ok()?;
+            return Some(Write { api: shared.operations(key.group), about, what: What::Create(Box::new(object)) });
+        }
+        Intent::Hold => What::Finalizers(others.chain([FINALIZER.to_owned()]).collect(), None),
+        Intent::LetGo { given_up } => {
+            let told = given_up.as_ref().map(|because| {
+                tracing::warn!(cluster = %key, because, "the Cluster goes");
+                (Teller::new(shared.recorder.clone(), cluster), Told::warning("HostsGivenUp", because.clone()))
+            });
+            What::Finalizers(others.collect(), told)
+        }
+        _ => return None,
+    };
+    Some(Write { api: shared.clusters(key.group), about, what })
 }
 
 /// The status with conditions in the place of those of the same kind.
@@ -111,6 +142,19 @@ impl Write {
                 let patch = Patch::Merge(json!({"metadata": only_this(&about), "status": status}));
                 timeout(ANSWER, api.patch_status(&name, &params, &patch)).await.map(|result| result.map(drop))
             }
+            What::Create(object) => match timeout(ANSWER, api.create(&PostParams::default(), &object)).await {
+                // Whoever has made it meanwhile has made the same one.
+                Ok(Err(kube::Error::Api(status))) if status.is_already_exists() => Ok(Ok(())),
+                made => made.map(|result| result.map(drop)),
+            },
+            What::Finalizers(names, told) => {
+                let patch = Patch::Merge(json!({"metadata": with(only_this(&about), json!({"finalizers": names}))}));
+                let written = timeout(ANSWER, api.patch(&name, &params, &patch)).await;
+                if let (Ok(Ok(_)), Some((teller, told))) = (&written, told) {
+                    teller.tell(told);
+                }
+                written.map(|result| result.map(drop))
+            }
             What::Delete => {
                 let only = Preconditions { uid: about.uid, resource_version: about.resource_version };
                 timeout(ANSWER, api.delete(&name, &DeleteParams::background().preconditions(only))).await.map(|result| result.map(drop))
@@ -121,7 +165,7 @@ impl Write {
             Ok(Err(kube::Error::Api(status))) if status.is_not_found() => true,
             Ok(Err(kube::Error::Api(status))) if status.is_conflict() => false,
             Ok(Err(error)) => {
-                tracing::warn!(operation = name, %error, "what was decided can't be written");
+                tracing::warn!(about = name, %error, "what was decided can't be written");
                 false
             }
             Err(_) => false,
@@ -131,10 +175,79 @@ impl Write {
 
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::indexing_slicing, reason = "these are tests")]
+    #![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "these are tests")]
 
+    use kube::runtime::watcher::Event;
+
+    use super::super::decide::decide;
+    use super::super::fake::{CLUSTER, Fake, attendant};
     use super::super::group::Group;
+    use super::super::stores;
+    use super::super::versions::Versions;
+    use super::super::view::View;
     use super::*;
+
+    /// A declared Cluster without operations, as a replica knows it that has just heard of it.
+    fn known(fake: &Fake, key: &ClusterKey) -> Stores {
+        let mut cluster = fake.get(CLUSTER).unwrap();
+        cluster["spec"]["operator"] = json!({"mode": "Declarative"});
+        cluster["metadata"]["generation"] = json!(3);
+        let mut stores = Stores::default();
+        stores.take((key.group, stores::What::Clusters), Event::Apply(serde_json::from_value(cluster).unwrap()));
+        stores
+    }
+
+    async fn write_all(intents: &[Intent], shared: &Arc<Shared>, key: &ClusterKey, stores: &Stores) {
+        for write in intents.iter().filter_map(|intent| of(intent, shared, key, stores)) {
+            assert!(write.write().await);
+        }
+    }
+
+    /// An operator that dies after that has noted nothing anywhere else; and another replica may not have heard of it.
+    #[tokio::test]
+    async fn whoever_makes_an_operation_again_finds_it_there() {
+        let (fake, client) = Fake::start().await;
+        let attendant = attendant(&fake, client, 1);
+        let (shared, key) = (attendant.shared, attendant.key);
+        let decided = |stores: &Stores, versions: &str| {
+            let versions = Some(Versions { at: 7, text: versions.to_owned() });
+            decide(&View { versions, ..View::of(stores, &key, None) }, 7)
+        };
+        let made = |fake: &Fake| fake.paths().into_iter().filter(|path| path.contains("/clusteroperations/c-3-")).collect::<Vec<_>>();
+        let mut stores = known(&fake, &key);
+        for versions in ["v", "v", "seen by another one"] {
+            write_all(&decided(&stores, versions), &shared, &key, &stores).await;
+        }
+        let paths = made(&fake);
+        assert_eq!(paths.len(), 1, "{paths:?}");
+        let object = fake.get(&paths[0]).unwrap();
+        assert_eq!((&object["spec"]["action"], &object["metadata"]["ownerReferences"][0]["name"]), (&json!("cluster.yml"), &json!("c")));
+        // Whoever hears of it makes none either, whether it waits or is over.
+        for status in [json!({}), json!({"status": "Succeeded", "phase": "Succeeded"})] {
+            let mut object = object.clone();
+            object["status"] = status;
+            stores.take((key.group, stores::What::Operations), Event::Apply(serde_json::from_value(object).unwrap()));
+            let intents = decided(&stores, "v");
+            assert!(!intents.iter().any(|intent| matches!(intent, Intent::Make(_))), "{intents:?}");
+        }
+    }
+
+    #[tokio::test]
+    async fn finalizers_of_others_stay() {
+        let (fake, client) = Fake::start().await;
+        let attendant = attendant(&fake, client, 1);
+        let (shared, key) = (attendant.shared, attendant.key);
+        let mut cluster = fake.get(CLUSTER).unwrap();
+        cluster["metadata"]["finalizers"] = json!(["of.others/one"]);
+        fake.put(CLUSTER, cluster);
+        let written = async |intent: Intent| {
+            let stores = known(&fake, &key);
+            write_all(&[intent], &shared, &key, &stores).await;
+            fake.get(CLUSTER).unwrap()["metadata"]["finalizers"].clone()
+        };
+        assert_eq!(written(Intent::Hold).await, json!(["of.others/one", FINALIZER]));
+        assert_eq!(written(Intent::LetGo { given_up: None }).await, json!(["of.others/one"]));
+    }
 
     /// A message of a status is cut off at its end. Kinds have short names in one group only.
     #[test]

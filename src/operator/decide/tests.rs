@@ -1,6 +1,5 @@
 //! What is decided, with no API server.
 
-use super::super::view::Served;
 use super::*;
 
 const DAY: i64 = 86_400;
@@ -19,6 +18,7 @@ fn operation(name: &str, created: i64, life: Life) -> Operation {
         is_cancelled: false,
         is_labelled: life == Life::Ended,
         is_left: false,
+        made: None,
     }
 }
 
@@ -84,7 +84,7 @@ fn without_a_cluster_and_with_a_suspended_one_nothing_begins() {
     let all = || vec![operation("a", 200, Life::New)];
     let none = View { cluster: None, ..view(all()) };
     assert_eq!(decide(&none, 1000), [refuse("a", Refused::ClusterNotFound)]);
-    let suspended = |all| View { cluster: Some(Served { is_suspended: true }), ..view(all) };
+    let suspended = |all| View { cluster: Some(Served { is_suspended: true, ..Served::default() }), ..view(all) };
     assert_eq!(decide(&suspended(all()), 1000), [refuse("a", Refused::Suspended)]);
     assert_eq!(decide(&suspended(vec![operation("a", 200, Life::Begun)]), 1000), [start("a")], "a run is let end");
 }

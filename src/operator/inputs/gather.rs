@@ -61,6 +61,7 @@ pub(in super::super) async fn gather(
         generation: cluster.metadata.generation.unwrap_or_default(),
         texts,
         files: String::new(),
+        versions: String::new(),
         new_cluster_id: given.new_cluster_id,
         token_id: given.token.id.clone(),
     })

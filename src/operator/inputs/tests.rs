@@ -20,6 +20,7 @@ fn snapshot(hosts: &str, vars: &str) -> Snapshot {
         generation: 1,
         texts: vec![held("sample-hosts", "hosts.yml", hosts), held("sample-vars", "group_vars.yml", vars)],
         files: String::new(),
+        versions: String::new(),
         new_cluster_id: "0".repeat(32),
         token_id: "kokabc".to_owned(),
     }

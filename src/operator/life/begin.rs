@@ -11,6 +11,7 @@ use tokio::time::timeout;
 use super::super::attend::{Attendant, Objects, Wish};
 use super::super::cluster_status::{self, Said};
 use super::super::lease::ClusterLease;
+use super::super::made::Why;
 use super::super::object::{self, CLUSTER_NAME, Condition, HELD, MANAGER};
 use super::super::outputs::{Teller, owner};
 use super::super::status::{ANSWER, OperationStatus, Phase};
@@ -51,7 +52,7 @@ impl Life {
     pub(super) async fn say(&self, said: impl FnOnce(Said) -> Said) -> bool {
         let (clusters, operations) = (self.at.shared.clusters(self.at.key.group), self.at.shared.operations(self.at.key.group));
         let status = self.writer.now();
-        let operation = (self.at.operation.as_str(), &status);
+        let operation = Some((self.at.operation.as_str(), &status));
         let written = cluster_status::write((&clusters, &operations), &self.found.cluster, operation, said(Said::default()));
         match timeout(ANSWER, written).await {
             Ok(Ok(())) => true,
@@ -78,7 +79,9 @@ impl Life {
 async fn marked(at: &Attendant, found: Objects) -> Objects {
     let metadata = &found.operation.metadata;
     let mut patch = json!({"metadata": {"uid": metadata.uid, "labels": {CLUSTER_NAME: at.key.name}}});
+    // What takes a Cluster down outlasts the deletion of what goes with it.
     if metadata.owner_references.as_ref().is_none_or(Vec::is_empty)
+        && Why::of(&found.operation) != Some(Why::Deletion)
         && let Some(patch) = patch.get_mut("metadata").and_then(Value::as_object_mut)
     {
         patch.insert("ownerReferences".to_owned(), json!([owner(&found.cluster, true)]));

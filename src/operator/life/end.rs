@@ -9,6 +9,8 @@ use tokio::time::timeout;
 
 use super::super::attend::{Attended, Wish};
 use super::super::cluster_status::Said;
+use super::super::drift;
+use super::super::made::Why;
 use super::super::object::{COMPLETED, Condition, HELD, MANAGER};
 use super::super::outputs::{Told, certificates};
 use super::super::status::{ANSWER, OperationStatus, Phase, error_json};
@@ -111,7 +113,10 @@ impl Life {
         let said = if self.is_held { said.condition(HELD, false, "Free", "") } else { said };
         let are_ready = !["InputsMissing", "InputRefused", "NameTaken"].contains(&reason);
         let said = said.condition("InputsReady", are_ready, reason, message.clone());
-        self.of_standing(said, reason, message)
+        let is_applied = reason == "Succeeded" && matches!(self.made_because(), Some(Why::Description | Why::Drift));
+        let said = if is_applied { drift::none(said) } else { said };
+        let said = self.of_standing(said, reason, message);
+        if self.is_of_deletion() { said.field("phase", json!("Deleting")) } else { said }
     }
 
     /// How the cluster is after what was changed so far.
@@ -219,6 +224,7 @@ mod tests {
     use serde_json::json;
 
     use super::super::super::fake::{CLUSTER, OPERATION, life};
+    use super::super::super::made::MADE_BECAUSE;
     use super::*;
 
     #[tokio::test]
@@ -229,6 +235,18 @@ mod tests {
         let operation = fake.get(OPERATION).unwrap();
         assert_eq!((&operation["status"]["status"], &operation["metadata"]["labels"][COMPLETED]), (&json!("Succeeded"), &json!("done")));
         assert_eq!(fake.get(CLUSTER).unwrap()["status"]["phase"], "Ready");
+    }
+
+    /// What the operator has made by itself is what a later look is compared with.
+    #[tokio::test]
+    async fn what_was_made_as_it_is_described_has_not_drifted() {
+        for (because, drift) in [("description", json!(0)), ("deletion", Value::Null)] {
+            let (fake, mut life) = life("a").await;
+            life.found.operation.metadata.labels = Some([(MADE_BECAUSE.to_owned(), because.to_owned())].into());
+            life.changed = Some(Changed { verb: Verb::Apply, is_done: true });
+            assert!(matches!(life.end(Ok(())).await, Attended::Ended(Some(_))));
+            assert_eq!(fake.get(CLUSTER).unwrap()["status"]["drift"]["changes"], drift, "{because}");
+        }
     }
 
     /// As after a process that was stopped for so long that another one has gone on.

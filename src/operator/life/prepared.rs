@@ -15,6 +15,7 @@ use super::super::outputs::{Told, owner};
 use super::super::owned::{Put, put, taken};
 use super::super::status::{ANSWER, Phase};
 use super::super::trust::KnownHosts;
+use super::super::versions::versions;
 use super::begin::digest;
 use super::{End, Failure, Kind, Life, first};
 impl Life {
@@ -76,9 +77,11 @@ impl Life {
             // The references may be mended while they are waited for.
             let found = attendant.objects().await.map_err(|()| Unready::Unanswered)?;
             let found = found.ok_or_else(|| Unready::Missing("the Cluster".to_owned()))?;
+            // Before what they are of: a change in between is one that the next operation is made for.
+            let versions = versions(&attendant.shared, &found.cluster).await?;
             let files = named_files(&client, &found.cluster, &home).await?;
             let snapshot = gather(&client, &found.cluster, &found.operation, &home).await?;
-            Ok((found, snapshot.with_files(&files), files))
+            Ok((found, Snapshot { versions, ..snapshot.with_files(&files) }, files))
         });
         let (found, snapshot, files) = gathered.await?;
         let snapshot = if let Some(before) = before { snapshot.with_ids_of(&before) } else { snapshot };
@@ -125,6 +128,7 @@ impl Life {
             "secret": format!("{}/{}", self.home, self.name_of("inputs")),
             "sshSecretResourceVersion": key.map(|key| key.resource_version.as_str()).unwrap_or_default(),
             "clusterGeneration": snapshot.generation,
+            "versions": snapshot.versions,
         });
         self.writer.change(|status| {
             status.inputs = inputs;

@@ -16,6 +16,7 @@ use super::super::attend::Wish;
 use super::super::carry_out::{Means, carry_out};
 use super::super::cluster_status::Said;
 use super::super::inputs::{Snapshot, Task};
+use super::super::made::{Made, Why};
 use super::super::object::{Condition, HELD, MANAGER, TAKE_OVER};
 use super::super::outputs::{EventsSink, Told, fetch_kubeconfig, keep_kubeconfig, kubeconfig_name, owner};
 use super::super::owned::{Put, taken};
@@ -32,7 +33,7 @@ use crate::randomness::random_bytes;
 use crate::run::{Outcome, Stop, Token};
 
 /// Of a run: what plans is deep, and an unoptimized program more so. What is not used of it costs nothing.
-const STACK: usize = 32 << 20;
+pub(in super::super) const STACK: usize = 32 << 20;
 /// How often the kubeconfig is asked for.
 const KUBECONFIG_TRIES: usize = 3;
 /// The pause before it is asked for again.
@@ -64,7 +65,8 @@ impl Life {
     pub(super) async fn carry_out(&mut self, task: &Arc<Task>, snapshot: &Snapshot) -> Result<(), End> {
         let mut attempts = Attempts::new(&self.found.operation.data);
         if is_changing(task.verb) && attempts.mode != Mode::DryRun {
-            self.say(|said| said.field("phase", json!("Provisioning"))).await;
+            let phase = if self.is_of_deletion() { "Deleting" } else { "Provisioning" };
+            self.say(|said| said.field("phase", json!(phase))).await;
         }
         if task.verb == Verb::Reset && attempts.mode != Mode::DryRun {
             self.told_fleeting();
@@ -170,6 +172,7 @@ impl Life {
         let context = Context { stop: stopping, ..self.context(&name, &store)? };
         let (bundle, engine) = (shared.settings.bundle.clone(), shared.engine.clone());
         let (take_over, boots) = (attempts.take_over, attempts.boots.clone());
+        let gives_up = Made::of(&self.found.operation).is_some_and(|made| made.why == Why::Deletion && made.note.gives_up);
         let (keeper, noted) = Keeper::new(Arc::clone(gate), &boots);
         let listener = tokio::spawn(pass_on(self.wish.clone(), stop, self.writer.sender()));
         self.writer.change(|status| (status.run, status.error) = (Some(name.clone()), None));
@@ -180,7 +183,7 @@ impl Life {
             let approve = |plan: &Plan| gate.judge(plan, &of.cluster, &given);
             let begins = || keeper.begins();
             let options = Options { take_over, approve: &approve, begins: &begins, ..Options::unattended(&name) };
-            let means = Means { context: &context, store: &store, bundle, given: &given, options, boots: &boots };
+            let means = Means { context: &context, store: &store, bundle, given: &given, options, boots: &boots, gives_up };
             let _ = sender.send(engine.block_on(carry_out(&of, &means)));
         };
         let thread = thread::Builder::new().name("run".to_owned()).stack_size(STACK).spawn(work);
