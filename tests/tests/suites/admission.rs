@@ -83,6 +83,10 @@ fn operation(name: &str, action: &str, before: &str) -> String {
     json!({"apiVersion": format!("{GROUP}/v1alpha1"), "kind": "ClusterOperation", "metadata": {"name": name}, "spec": spec}).to_string()
 }
 
+fn patch(fields: &str) -> [&str; 6] {
+    ["patch", "kok", "own", "--type=merge", "-p", fields]
+}
+
 fn keys_are_of_who_may_read_them(server: &ApiServer) {
     let foreign = |fields: Value| json!({"spec": fields}).to_string();
     let files = foreign(json!({"operator": {"secretFilesRef": {"namespace": "kokctl", "name": "files"}}}));
@@ -104,14 +108,26 @@ fn operations_are_of_who_operates(server: &ApiServer) {
     let operate = "needs the verb `operate` on the cluster own";
     is_refused(server, TENANT, &["create", "-f", "-"], &make, operate);
     is_refused(server, TENANT, &trust, "", operate);
+    let set = |fields: Value| json!({"spec": {"operator": fields}}).to_string();
+    let (declare, take_down) = (set(json!({"mode": "Declarative"})), set(json!({"deletionPolicy": "Reset"})));
+    let ask = ["annotate", "--overwrite", "kok", "own", "kokctl.io/reconcile-at=now"];
+    is_refused(server, TENANT, &patch(&declare), "", operate);
     grant(server, "operate");
     is_taken(server, TENANT, &["create", "-f", "-"], &make);
     is_taken(server, TENANT, &trust, "");
+    is_taken(server, TENANT, &patch(&declare), "");
+    is_taken(server, TENANT, &ask, "");
+    is_refused(server, TENANT, &patch(&take_down), "", "needs the verb `reset` on the cluster own");
+    server.ok(&patch(&take_down), "");
+    let delete = ["delete", "kok", "own", "--dry-run=server"];
+    is_refused(server, TENANT, &delete, "", "needs the verb `reset` on the cluster own");
     for operation in [&down, &hooked] {
         is_refused(server, TENANT, &["create", "-f", "-"], operation, "needs the verb `reset` on the cluster own");
     }
     grant(server, "reset");
     is_taken(server, TENANT, &["create", "-f", "-"], &hooked);
+    is_taken(server, TENANT, &delete, "");
+    is_taken(server, TENANT, &patch(&take_down), "");
     let approve = ["annotate", "--overwrite", "kokop", "make", "kokctl.io/approved-plan=sha256:00"];
     is_refused(server, TENANT, &approve, "", "needs the verb `approve` on the cluster own");
     is_taken(server, TENANT, &["annotate", "kokop", "make", "kokctl.io/cancel=true"], "");
