@@ -52,6 +52,8 @@ mod vars;
 mod version;
 mod versions;
 mod wanted;
+#[cfg(feature = "operator")]
+mod watch;
 mod who;
 mod why;
 
@@ -112,6 +114,8 @@ enum Verb {
     Runs(runs::Arguments),
     #[cfg(feature = "operator")]
     Operator(operator::Arguments),
+    #[cfg(feature = "operator")]
+    Watch(watch::Arguments),
     Run(run_show::Arguments),
     KnownHosts(known_hosts::Arguments),
     Completions(completions::Arguments),
@@ -166,6 +170,8 @@ pub fn main() -> ExitCode {
                 Verb::Upgrade(arguments) => upgrade::run(&arguments).await,
                 #[cfg(feature = "operator")]
                 Verb::Operator(arguments) => operator::run(&arguments).await,
+                #[cfg(feature = "operator")]
+                Verb::Watch(arguments) => watch::run(&arguments).await,
                 Verb::Runs(arguments) => runs::run(&arguments),
                 Verb::Run(arguments) => run_show::run(&arguments),
                 Verb::KnownHosts(arguments) => known_hosts::run(&arguments).await,

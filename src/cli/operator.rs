@@ -7,11 +7,12 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use clap::{Args, Subcommand, ValueEnum};
+use clap::{Args, Subcommand};
 use tokio::sync::watch;
 
 use super::process;
 use super::signals::listen;
+use super::watch::GroupName;
 use crate::artifacts::BUNDLE_VARIABLE;
 use crate::failure::{Failure, Kind};
 use crate::operator::{Group, Settings, run as serve};
@@ -76,14 +77,6 @@ enum Verb {
     Manifests(manifests::Arguments),
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum GroupName {
-    #[value(name = "kubeonkube.clay.io")]
-    KubeOnKube,
-    #[value(name = "kubean.io")]
-    Kubean,
-}
-
 pub(super) async fn run(arguments: &Arguments) -> Result<(), Vec<Failure>> {
     if let Some(Verb::Manifests(arguments)) = &arguments.verb {
         return manifests::run(arguments);
@@ -96,7 +89,7 @@ fn settings(arguments: &Arguments) -> Result<Settings, Failure> {
     let bundle = arguments.bundle.clone().or_else(|| process::path_of(BUNDLE_VARIABLE));
     let bundle = bundle.as_deref().map(|path| super::common::open_signed(path, None)).transpose()?.map(Arc::new);
     let state = arguments.state.clone().map(StateFolder::at).map_or_else(process::state, Ok)?;
-    let mut groups: Vec<Group> = arguments.groups.iter().map(|name| group(*name)).collect();
+    let mut groups: Vec<Group> = arguments.groups.iter().map(|name| name.group()).collect();
     groups.sort_unstable();
     groups.dedup();
     Ok(Settings {
@@ -116,13 +109,6 @@ fn settings(arguments: &Arguments) -> Result<Settings, Failure> {
         accept_new_host_keys: arguments.accept_new_host_keys,
         stop: ended()?,
     })
-}
-
-const fn group(name: GroupName) -> Group {
-    match name {
-        GroupName::KubeOnKube => Group::KubeOnKube,
-        GroupName::Kubean => Group::Kubean,
-    }
 }
 
 /// The name of this machine, which is that of the pod in one.

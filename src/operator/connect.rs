@@ -34,7 +34,7 @@ const CONNECT: Duration = Duration::from_secs(10);
 /// # Errors
 /// [`Failure`] if it can't be reached, or lacks something.
 pub(super) async fn connect(settings: Settings, engine: Handle, metrics: Arc<Metrics>) -> Result<(Shared, i64), Failure> {
-    let client = client(&settings).await?;
+    let client = client(settings.kubeconfig.as_deref(), settings.context.clone()).await?;
     for group in &settings.groups {
         definitions::are_there(&client, *group).await?;
     }
@@ -79,18 +79,22 @@ fn namespaces(settings: &Settings, default: &str) -> (String, Vec<String>) {
     (own, all)
 }
 
-async fn client(settings: &Settings) -> Result<Client, Failure> {
+/// A client of a meta-cluster: by a kubeconfig, or as a pod of it.
+///
+/// # Errors
+/// [`Failure`] if it is not known.
+pub(super) async fn client(kubeconfig: Option<&Path>, context: Option<String>) -> Result<Client, Failure> {
     let wrong = |because: String| {
         let failure = Failure::new(Kind::Input, "the meta-cluster is not known").because(because);
         failure.hint("give its kubeconfig with --kubeconfig; in a pod of it, a ServiceAccount is needed instead")
     };
-    let options = KubeConfigOptions { context: settings.context.clone(), ..KubeConfigOptions::default() };
-    let mut config = match &settings.kubeconfig {
+    let options = KubeConfigOptions { context, ..KubeConfigOptions::default() };
+    let mut config = match kubeconfig {
         Some(path) => {
             let file = Kubeconfig::read_from(path).map_err(|error| wrong(format!("{}: {error}", path.display())))?;
             Config::from_custom_kubeconfig(file, &options).await.map_err(|error| wrong(error.to_string()))?
         }
-        None if settings.context.is_some() => Config::from_kubeconfig(&options).await.map_err(|error| wrong(error.to_string()))?,
+        None if options.context.is_some() => Config::from_kubeconfig(&options).await.map_err(|error| wrong(error.to_string()))?,
         None => Config::infer().await.map_err(|error| wrong(error.to_string()))?,
     };
     config.connect_timeout = Some(CONNECT);

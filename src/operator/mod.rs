@@ -17,6 +17,7 @@ mod definitions;
 mod drift;
 #[cfg(test)]
 mod fake;
+mod follow;
 mod group;
 mod history;
 mod http;
@@ -41,6 +42,7 @@ mod supervisor;
 mod trust;
 mod versions;
 mod view;
+mod watching;
 mod writer;
 mod writes;
 
@@ -48,8 +50,10 @@ use std::sync::Arc;
 
 use crate::failure::{Failure, Kind};
 
+pub use follow::Seen;
 pub use group::Group;
 pub use shared::Settings;
+pub use watching::{Watched, watch};
 
 /// Serves until it is told to end. What is under way then is ended in good order, for others to go on with.
 ///
