@@ -88,7 +88,8 @@ fn objects_of_kubean_are_judged_alike(server: &ApiServer) {
         object["apiVersion"] = "kubean.io/v1alpha1".into();
         object.to_string()
     };
-    let right = of_kubean("of-kubean", json!({"kubernetesVersion": "1.37.1", "hosts": [host]}));
+    let operator = json!({"mode": "Declarative", "driftPolicy": "Repair", "driftInterval": "1h30m", "deletionPolicy": "Reset"});
+    let right = of_kubean("of-kubean", json!({"kubernetesVersion": "1.37.1", "hosts": [host], "operator": operator}));
     server.ok(&["create", "--validate=strict", "-f", "-"], &right);
     assert_eq!(server.ok(&["get", "clusters.kubean.io", "of-kubean", "-o", "jsonpath={.spec.hosts[0].name}"], ""), "cp1");
     let wrong = of_kubean("wrong", json!({"hosts": [host]}));
@@ -106,6 +107,7 @@ fn bad_objects() -> Vec<(Value, &'static str)> {
     let reference = json!({"name": "hosts", "namespace": "n"});
     let cluster = |name: &str, spec: Value| object("Cluster", name, &spec);
     let operation = |name: &str, spec: Value| object("ClusterOperation", name, &spec);
+    let served = |name: &str, operator: &Value| cluster(name, json!({"kubernetesVersion": "1.37.1", "hosts": hosts, "operator": operator}));
     vec![
         (cluster("neither", json!({})), "either `hosts` or `hostsConfRef`"),
         (
@@ -135,6 +137,12 @@ fn bad_objects() -> Vec<(Value, &'static str)> {
             cluster("suspended", json!({"kubernetesVersion": "1.37.1", "hosts": hosts, "operator": {"suspend": "yes"}})),
             "spec.operator.suspend",
         ),
+        (served("repairs", &json!({"driftPolicy": "Repair"})), "`driftPolicy: Repair` needs `mode: Declarative`"),
+        (served("repairs-too", &json!({"driftPolicy": "Repair", "mode": "OnDemand"})), "needs `mode: Declarative`"),
+        (served("often", &json!({"mode": "Declarative", "driftInterval": "30s"})), "from `1m` to `168h`"),
+        (served("sometimes", &json!({"driftInterval": "sometimes"})), "spec.operator.driftInterval"),
+        (served("deleted", &json!({"deletionPolicy": "Delete"})), "Unsupported value"),
+        (served("late", &json!({"deletionDeadlineSeconds": 5})), "spec.operator.deletionDeadlineSeconds"),
         (
             operation("retries", json!({"cluster": "a", "actionType": "playbook", "action": "b", "operator": {"retries": 11}})),
             "spec.operator.retries",

@@ -11,6 +11,7 @@ use crate::cluster_support::kokctl::Kokctl;
 use crate::cluster_support::{bare, cluster, hosts, up};
 use crate::kube_on_kube_story::objects;
 use crate::lab_support::wait_for;
+use crate::operator_story::declared;
 use crate::operator_story::{NAMESPACE, Operator, condition, meta_cluster, object, operate, operate_with, status, succeeds};
 use kok_tests::lab::{DEFAULT_KUBERNETES_VERSION, Lab};
 
@@ -49,6 +50,8 @@ fn objects_of_kube_on_kube_become_a_cluster() {
     clock.lap("operations one after the other");
     hooks_may_come_after_the_action(&server, &lab, &kokctl, &second);
     clock.lap("hooks");
+    declared::clusters_follow_their_objects(&server, &lab, &second);
+    clock.lap("declared");
     plans_are_shown_and_approved(&server, &lab, &second);
     clock.lap("plans");
     second.terminate();
