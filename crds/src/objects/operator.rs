@@ -62,7 +62,9 @@ pub(super) fn check_cluster(field: &Field<'_>, decoder: &mut Decoder) {
     word(&fields, "approval", APPROVALS, decoder);
     word(&fields, "deletionPolicy", DELETION_POLICIES, decoder);
     let policy = word(&fields, "driftPolicy", DRIFT_POLICIES, decoder);
-    if let Some(field) = fields.get("driftPolicy").filter(|_| policy == Some("Repair") && mode != Some("Declarative")) {
+    // Of a mode that could not be read it is not known what was meant.
+    let is_on_demand = if fields.get("mode").is_some() { mode == Some("OnDemand") } else { !fields.is_misspelled("mode") };
+    if let Some(field) = fields.get("driftPolicy").filter(|_| policy == Some("Repair") && is_on_demand) {
         let problem = Problem::new("`driftPolicy: Repair` needs `mode: Declarative`").at(field.position());
         let problem = problem.because("without it a cluster is changed by operations alone, and a repair is one that nobody asked for");
         decoder.report(problem.hint("add `mode: Declarative`, or write `driftPolicy: Observe`"));
