@@ -161,6 +161,9 @@ fn members_of_etcd_are_defragmented_by_name_and_an_alarm_is_of_all() {
     assert_eq!(asked(CLUSTER, &[of("etcd_defrag.yml", "--limit=w2")], Verb::Defragment, false).unwrap().hosts, ["w2"]);
     let problem = only(asked(CLUSTER, &[of("etcd-defrag", "--tags=etcd")], Verb::Defragment, false));
     assert_eq!(problem.message, "the operation `o` cannot be done by `kokctl etcd defrag`");
+    assert!(asked(CLUSTER, &[operation("o", "rotate-encryption-key", "")], Verb::RotateKey, false).unwrap().agreed_at.is_some());
+    let problem = only(asked(CLUSTER, &[of("rotate_encryption_key.yml", "--limit=w2")], Verb::RotateKey, false));
+    assert!(problem.to_string().contains("all control planes encrypt with the same key"), "{problem}");
     assert!(asked(CLUSTER, &[operation("o", "etcd-alarm-disarm", "")], Verb::Disarm, false).unwrap().agreed_at.is_some());
     let problem = only(asked(CLUSTER, &[of("etcd-alarm-disarm", "--limit=w2")], Verb::Disarm, false));
     assert_eq!(

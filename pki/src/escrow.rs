@@ -1,4 +1,4 @@
-//! A text with everything of a cluster that can't be made a second time: the keys of its authorities, of its service accounts, and the one
+//! A text with everything of a cluster that can't be made a second time: the keys of its authorities, of its service accounts, and those
 //! that etcd's content is encrypted with.
 //!
 //! It is YAML; what it has below `authorities` is what a Cluster takes as its own authorities.
@@ -18,8 +18,19 @@ const HEAD: &str = "# The keys of a Kubernetes cluster, kept by kokctl. Whoever 
 pub struct Escrow {
     cluster: String,
     authorities: Authorities,
-    encryption_key: Option<Secret>,
+    encryption_keys: Vec<EncryptionKey>,
 }
+
+/// A key that etcd's content is encrypted with.
+pub struct EncryptionKey {
+    /// Its name, which stands before all that is encrypted with it.
+    pub name: String,
+    /// The key, in base64.
+    pub secret: Secret,
+}
+
+/// The name of a cluster's first key, and of the only one where a text says none.
+pub const FIRST_ENCRYPTION_KEY: &str = "kokctl";
 
 /// The form. No field has a default but keys that not every cluster has, and the last one has none: a text that was cut off is none.
 #[derive(Deserialize)]
@@ -29,9 +40,18 @@ struct Form {
     cluster: String,
     #[serde(rename = "encryptionKey")]
     encryption_key: Option<Zeroizing<String>>,
+    #[serde(rename = "encryptionKeys", default)]
+    encryption_keys: Vec<Named>,
     authorities: Three,
     #[serde(rename = "serviceAccount")]
     service_account: Key,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Named {
+    name: String,
+    key: Zeroizing<String>,
 }
 
 #[derive(Deserialize)]
@@ -92,7 +112,10 @@ impl Escrow {
             service_account: Some(Secret::from_zeroizing(form.service_account.key)),
         };
         let authorities = Authorities::complete(found, &Policy::default(), time::OffsetDateTime::UNIX_EPOCH, &mut Nothing)?;
-        Ok(Self { cluster: form.cluster, authorities, encryption_key: form.encryption_key.map(Secret::from_zeroizing) })
+        let first = form.encryption_key.map(|key| Named { name: FIRST_ENCRYPTION_KEY.to_owned(), key });
+        let keys = first.into_iter().chain(form.encryption_keys);
+        let encryption_keys = keys.map(|it| EncryptionKey { name: it.name, secret: Secret::from_zeroizing(it.key) }).collect();
+        Ok(Self { cluster: form.cluster, authorities, encryption_keys })
     }
 
     /// Name of the cluster.
@@ -107,25 +130,37 @@ impl Escrow {
         &self.authorities
     }
 
-    /// What etcd's content is encrypted with, in base64; none where nothing is.
+    /// What etcd's content is encrypted with; none where nothing is. The first is the one that is encrypted with, others were before, or are going to be.
     #[must_use]
-    pub fn encryption_key(&self) -> Option<&Secret> {
-        self.encryption_key.as_ref()
+    pub fn encryption_keys(&self) -> &[EncryptionKey] {
+        &self.encryption_keys
     }
 }
 
-/// The text that keeps these. The same keys make the same text.
+/// The text that keeps these, with keys to encrypt with by their names. The same keys make the same text; one of the first name alone is written as it was
+/// before keys could be replaced.
 #[must_use]
-pub fn escrow(cluster: &str, authorities: &Authorities, encryption_key: Option<&str>) -> Secret {
+pub fn escrow(cluster: &str, authorities: &Authorities, encryption_keys: &[(&str, &str)]) -> Secret {
     let pairs = AuthorityKind::ALL.map(|kind| (field(kind), authorities.get(kind)));
     let length: usize = pairs.iter().map(|(_, it)| it.certificate_pem().len() + it.key_pem().map_or(0, |key| key.expose().len())).sum();
     // Reserved at once: a growing string would leave copies of the keys behind. An escaped character takes ten bytes at the most.
-    let room = 4096 + 10 * (length + cluster.len() + authorities.service_account().pem().expose().len());
+    let of_encryption: usize = encryption_keys.iter().map(|(name, key)| 32 + name.len() + key.len()).sum();
+    let room = 4096 + 10 * (length + of_encryption + cluster.len() + authorities.service_account().pem().expose().len());
     let mut text = String::with_capacity(room);
     text.push_str(HEAD);
     push(&mut text, "", "format", FORMAT);
     push(&mut text, "", "cluster", cluster);
-    encryption_key.into_iter().for_each(|key| push(&mut text, "", "encryptionKey", key));
+    match encryption_keys {
+        [] => {}
+        [(FIRST_ENCRYPTION_KEY, key)] => push(&mut text, "", "encryptionKey", key),
+        several => {
+            text.push_str("encryptionKeys:\n");
+            for (name, key) in several {
+                push(&mut text, "- ", "name", name);
+                push(&mut text, "  ", "key", key);
+            }
+        }
+    }
     text.push_str("authorities:\n");
     for (name, authority) in pairs {
         text.push_str(&format!("  {name}:\n"));

@@ -35,7 +35,7 @@ pub use anchor::TrustAnchor;
 pub use authority::{Authorities, Authority, FoundAuthorities, FoundAuthority};
 pub use control_plane::{ControlPlane, Endpoint, control_plane, etcd_host, kubeconfig_file, leaf_files};
 pub use error::PkiError;
-pub use escrow::{Escrow, escrow};
+pub use escrow::{EncryptionKey, Escrow, FIRST_ENCRYPTION_KEY, escrow};
 pub use found::{KubeconfigFacts, inspect_kubeconfig, verify_kubeconfig};
 pub use inspect::{CertificateFacts, Subject, inspect_certificate, matches_key};
 pub use issue::{Issued, Policy, issue};

@@ -94,7 +94,8 @@ impl KeysFile {
     /// [`Failure`] if it can't be written.
     pub fn create(folder: &Path, keys: &Escrow) -> Result<Self, Failure> {
         let path = folder.join(".restore-keys.yaml.kokctl-part");
-        let text = kok_pki::escrow(keys.cluster(), keys.authorities(), keys.encryption_key().map(Secret::expose));
+        let pairs: Vec<(&str, &str)> = keys.encryption_keys().iter().map(|key| (key.name.as_str(), key.secret.expose())).collect();
+        let text = kok_pki::escrow(keys.cluster(), keys.authorities(), &pairs);
         let made = DirBuilder::new().recursive(true).mode(0o700).create(folder);
         let written = made.and_then(|()| {
             let _ = fs::remove_file(&path);

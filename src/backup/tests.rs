@@ -38,7 +38,7 @@ fn snapshot(pages: u64) -> Vec<u8> {
 fn keys(cluster: &str) -> String {
     let now = OffsetDateTime::from_unix_timestamp(SECONDS).unwrap();
     let made = Authorities::complete(FoundAuthorities::default(), &Policy::default(), now, &mut SystemRandomness).unwrap();
-    escrow(cluster, &made, Some("a2V5")).expose().to_owned()
+    escrow(cluster, &made, &[("kokctl", "a2V5")]).expose().to_owned()
 }
 
 fn made() -> Made {

@@ -39,6 +39,7 @@ mod run_show;
 mod run_text;
 mod runs;
 mod saved_plan;
+mod secrets;
 mod signals;
 mod status;
 mod support;
@@ -110,6 +111,7 @@ enum Verb {
     Replace(replace::Arguments),
     Reset(reset::Arguments),
     Restore(restore::Arguments),
+    Secrets(secrets::Arguments),
     Upgrade(upgrade::Arguments),
     Runs(runs::Arguments),
     #[cfg(feature = "operator")]
@@ -167,6 +169,7 @@ pub fn main() -> ExitCode {
                 Verb::Replace(arguments) => replace::run(&arguments).await,
                 Verb::Reset(arguments) => reset::run(&arguments).await,
                 Verb::Restore(arguments) => restore::run(&arguments).await,
+                Verb::Secrets(arguments) => secrets::run(&arguments).await,
                 Verb::Upgrade(arguments) => upgrade::run(&arguments).await,
                 #[cfg(feature = "operator")]
                 Verb::Operator(arguments) => operator::run(&arguments).await,

@@ -16,7 +16,7 @@ use super::files::{ClusterFiles, ExtraVars, loaded};
 use super::process;
 use crate::clock::Clock;
 use crate::engine::{self, ClusterStatus, EtcdHealth, HostStatus, StatusRequest};
-use crate::failure::Failure;
+use crate::failure::{Failure, Kind};
 use crate::state::Controller;
 use crate::ui::{line, status_line};
 
@@ -63,6 +63,10 @@ pub(super) async fn run(arguments: &Arguments) -> Result<(), Vec<Failure>> {
     }
     backups.iter().filter_map(|backups| backups.warning()).for_each(|warning| status_line(&warning.as_warning()));
     certificates::warnings(&status.certificates).iter().for_each(|warning| status_line(&warning.as_warning()));
+    if let Some(has) = &status.replacing_key {
+        let failure = Failure::new(Kind::Host, "the key that secrets are encrypted with is being replaced").because(has.clone());
+        status_line(&failure.hint("`kokctl secrets rotate-key` goes on with it").as_warning());
+    }
     // What could be seen is shown; that not all could be is still said, and told by the exit code.
     if failures.is_empty() { Ok(()) } else { Err(failures) }
 }

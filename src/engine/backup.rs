@@ -5,6 +5,7 @@ mod hosts;
 
 use kok_crds::model::Cluster;
 use kok_tasks::backup::{self, CLUSTER, ENCRYPTION, KEYS, Versions, image_version};
+use kok_tasks::documents::encryption_keys;
 use kok_tasks::observe::{EtcdState, Looks};
 use kok_tasks::plan::Seen;
 use kok_tasks::preconditions;
@@ -15,7 +16,7 @@ use crate::backup::{BackupFile, BackupPlace, Bucket, KeptBackup, Made, Seal};
 use crate::clock::Clock;
 use crate::event::EventKind;
 use crate::failure::{Failure, Kind};
-use crate::run::{Keepers, Links, LookAt, cluster_keys, connect_each, fetch_key, fetch_snapshot, probe_all, told};
+use crate::run::{EncryptionKey, Keepers, Links, LookAt, cluster_keys, connect_each, fetch_key, fetch_snapshot, probe_all, told};
 pub use bucket::bucket_of;
 pub use hosts::check_hosts;
 use hosts::{API_SERVER, texts};
@@ -131,6 +132,23 @@ async fn look(context: &Context, cluster: &Cluster) -> Result<(Links, Seen, Vec<
     Ok((links, seen, silent))
 }
 
+async fn configuration_of(links: &Links, host: &str) -> Result<EncryptionKey, Failure> {
+    let hint = "restore that file from another control plane, or from a backup";
+    fetch_key(links, host).await.map_err(|failure| failure.hint(hint))
+}
+
+/// A snapshot takes its time, in which another run may have replaced the key: what is encrypted with the new one could not be read with what is in the file.
+fn has_all(before: &EncryptionKey, after: &EncryptionKey) -> Result<(), Failure> {
+    let (before, after) = (String::from_utf8_lossy(before.expose()), String::from_utf8_lossy(after.expose()));
+    let known = encryption_keys(&before);
+    match encryption_keys(&after).iter().all(|key| known.contains(key)) {
+        true => Ok(()),
+        false => Err(Failure::new(Kind::Host, "the backup is not whole: a new key to encrypt with came while it was made")
+            .because("the snapshot may have what is encrypted with it, and the file has the keys from before")
+            .hint("repeat the command; `kokctl status` says whether the key is still being replaced, which does not matter to it")),
+    }
+}
+
 async fn write(context: &Context, request: &BackupRequest<'_>, links: &Links, sources: Sources) -> Result<KeptBackup, Failure> {
     let (cluster, now) = (request.cluster, Clock::seconds());
     let Sources { member, form, encryption, control_plane, etcd, etcd_version, revision } = sources;
@@ -143,13 +161,18 @@ async fn write(context: &Context, request: &BackupRequest<'_>, links: &Links, so
     };
     let mut file = BackupFile::create(request.place, &cluster.name, now, request.seal, form)?;
     file.add(KEYS, keys.expose().as_bytes())?;
-    if let Some(host) = keepers.encryption {
-        let hint = "restore that file from another control plane, or from a backup";
-        let configuration = fetch_key(links, host).await.map_err(|failure| failure.hint(hint))?;
+    let configuration = match keepers.encryption {
+        Some(host) => Some((host, configuration_of(links, host).await?)),
+        None => None,
+    };
+    if let Some((_, configuration)) = &configuration {
         file.add(ENCRYPTION, configuration.expose())?;
     }
     file.add(CLUSTER, request.description.as_bytes())?;
     let (taken, said) = fetch_snapshot(links, (&member, form), |piece| file.push(piece), &context.events).await?;
+    if let Some((host, before)) = &configuration {
+        has_all(before, &configuration_of(links, host).await?)?;
+    }
     let kubernetes = kubernetes.unwrap_or_else(|| cluster.kubernetes_version.clone()).to_string();
     let versions = Versions { kokctl: env!("CARGO_PKG_VERSION").to_owned(), kubernetes, etcd: etcd_version };
     let made = Made { versions, member: member.clone(), revision: Some(revision).filter(|revision| *revision > 0) };

@@ -4,6 +4,7 @@ mod answers;
 mod away;
 mod climb;
 mod recovery;
+mod rotate_key;
 mod swap;
 mod take_out;
 
@@ -31,6 +32,7 @@ use away::{not_tolerated, passed_over};
 pub(super) use climb::{Base, base};
 pub(super) use recovery::{Means, Next, recover};
 pub use recovery::{Survey, survey};
+pub(super) use rotate_key::replace_key;
 pub(super) use swap::swap;
 pub(super) use take_out::take_out;
 

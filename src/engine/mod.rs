@@ -27,6 +27,7 @@ mod recover;
 mod renew;
 mod replace;
 mod reset;
+mod rotate_key;
 mod status;
 mod store;
 mod support;
@@ -53,6 +54,7 @@ pub use recover::{RecoverRequest, RecoverWish, Recovered, recover};
 pub use renew::{RenewRequest, Renewed, renew, to_be_issued_by_others};
 pub use replace::{First, Replaced, Replacement, replace};
 pub use reset::{Follows, Removal, ResetDone, ResetRequest, Silent, SnapshotWish, reset};
+pub use rotate_key::{KeyRotated, rotate_key};
 pub use status::{
     ApiServerHealth, Certificate, ClusterStatus, Cordoned, Drift, Endpoint, EtcdHealth, HostStatus, LoadBalancers, ProgramVersions,
     Renewal, StatusRequest, VirtualAddress, status,

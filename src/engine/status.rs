@@ -59,6 +59,9 @@ pub struct ClusterStatus {
     pub hosts: Vec<HostStatus>,
     /// Of its control planes and hosts of etcd.
     pub certificates: Vec<Certificate>,
+    /// Who has which keys to encrypt with, while the key is being replaced.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub replacing_key: Option<String>,
 }
 
 /// Looks at all hosts. What could be seen is returned, with a failure for each host that could not be looked at or is another cluster's. Nothing
@@ -92,7 +95,7 @@ pub async fn status(context: &Context, request: StatusRequest<'_>) -> Result<(Cl
 fn looks(cluster: &Cluster, host: &Host) -> Looks {
     let mut looks: Looks = host::UNITS.iter().map(|unit| Look::Unit((*unit).to_owned())).chain([Look::Versions]).collect();
     if host.roles.control_plane {
-        looks.extend([Look::ApiServer, Look::Kubernetes, Look::Path(API_SERVER_MANIFEST.to_owned())]);
+        looks.extend([Look::ApiServer, Look::Kubernetes, Look::Path(API_SERVER_MANIFEST.to_owned()), Look::EncryptionKeys]);
         looks.extend(endpoint::looks(cluster));
     }
     if host.roles.control_plane || host.roles.etcd {
@@ -120,6 +123,7 @@ fn seen_of(cluster: &Cluster, seen: &Seen, drift: Drift) -> ClusterStatus {
         drift,
         hosts,
         certificates: certificates::certificates(cluster, seen, Clock::seconds()),
+        replacing_key: preconditions::replacing_key(cluster, seen).and_then(|refusal| refusal.because),
         versions,
     }
 }

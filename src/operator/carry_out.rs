@@ -66,6 +66,7 @@ pub(super) async fn carry_out(task: &Task, means: &Means<'_>) -> Result<(), Erro
         Verb::Renew => renew(task, &asked, means).await,
         Verb::Replace => replace(task, &asked, means).await,
         Verb::Reset => reset(task, &asked, means).await,
+        Verb::RotateKey => rotate_key(task, means).await,
         Verb::Recover => Err(refused(task.verb).into_iter().collect::<Vec<_>>().into()),
         Verb::Upgrade => upgrade(task, &asked, means).await,
     }
@@ -204,6 +205,11 @@ async fn etcd_room(task: &Task, wanted: &EtcdRoom<'_>, means: &Means<'_>) -> Res
     };
     let lock = means.lock(&task.cluster)?;
     engine::etcd_room(means.context, lock, &task.cluster, (wanted, part), means.options).await.map(drop)
+}
+
+async fn rotate_key(task: &Task, means: &Means<'_>) -> Result<(), Error> {
+    let lock = means.lock(&task.cluster)?;
+    engine::rotate_key(means.context, lock, &task.cluster, means.given, means.options).await.map(drop)
 }
 
 async fn renew(task: &Task, asked: &Asked, means: &Means<'_>) -> Result<(), Error> {

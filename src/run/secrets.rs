@@ -15,7 +15,7 @@ use std::sync::OnceLock;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use kok_crds::model::{Cluster, Concealed, Host};
-use kok_pki::{Authorities, KubeconfigUser, Material, PkiError, Policy};
+use kok_pki::{Authorities, FIRST_ENCRYPTION_KEY, KubeconfigUser, Material, PkiError, Policy};
 use kok_tasks::digest::sha256;
 use kok_tasks::in_use::{KUBELET_SERVING, KUBELET_SERVING_KEY};
 use kok_tasks::plan::Plan;
@@ -26,7 +26,7 @@ use time::{Duration, OffsetDateTime};
 use zeroize::Zeroizing;
 
 use self::confidential::Confidential;
-use self::encryption_key::read_encryption_key;
+use self::encryption_key::{NamedKeys, read_encryption_keys};
 use self::escrow::Escrowed;
 use self::signer::Signer;
 use super::link::Links;
@@ -110,7 +110,7 @@ impl Secrets {
         Ok(secrets)
     }
 
-    /// The key to encrypt with is no matter of certificates: it is the one that is there, or a new one. Its name is taken out of `names`.
+    /// Keys to encrypt with are no matter of certificates: they are those that are there, and one that is new. Their names are taken out of `names`.
     async fn encryption(
         &mut self,
         cluster: &Cluster,
@@ -119,21 +119,43 @@ impl Secrets {
         links: &Links,
     ) -> Result<(), Failure> {
         let is_key = |name: &SecretName| matches!(name, SecretName::EncryptionConfiguration { .. });
-        let Some(name) = names.iter().find(|name| is_key(name)).cloned() else { return Ok(()) };
-        let key = match &name {
-            SecretName::EncryptionConfiguration { keeper: Some(keeper) } => read_encryption_key(keeper, links).await?,
-            _ => match escrow.encryption_key() {
-                Some(key) => key,
-                None => {
-                    self.made += 1;
-                    Zeroizing::new(STANDARD.encode(Zeroizing::new(random_bytes::<KEY_BYTES>()?)))
-                }
-            },
-        };
-        let text = documents::encryption_configuration(cluster, &key).map_err(|error| Failure::new(Kind::Internal, error.to_string()))?;
+        let asked: Vec<SecretName> = names.iter().filter(|name| is_key(name)).cloned().collect();
         names.retain(|name| !is_key(name));
-        self.by_name.insert(name, Zeroizing::new(text));
-        escrow.uses(key);
+        // The same for all hosts that get it.
+        let mut made = NamedKeys::default();
+        for name in asked {
+            let SecretName::EncryptionConfiguration { keeper, keys, new } = &name else { continue };
+            let known = match keeper {
+                Some(keeper) => read_encryption_keys(keeper, links).await?,
+                None => escrow.encryption_keys(),
+            };
+            let first = keeper.is_none().then(|| FIRST_ENCRYPTION_KEY.to_owned()).filter(|_| known.is_empty());
+            let wanted = match (keys.is_empty(), &first) {
+                (true, Some(first)) => vec![first.clone()],
+                (true, None) => known.names(),
+                (false, _) => keys.clone(),
+            };
+            for new in wanted.iter().filter(|name| new.as_ref().or(first.as_ref()) == Some(name)) {
+                self.make_encryption_key(new, &known, &mut made)?;
+            }
+            let all = known.with(&made);
+            let mut chosen = NamedKeys::default();
+            for wanted in &wanted {
+                chosen.add(wanted, all.get(wanted).ok_or_else(|| lacks_key(keeper.as_deref(), wanted))?);
+            }
+            let text = documents::encryption_configuration(cluster, &chosen.pairs());
+            self.by_name.insert(name.clone(), Zeroizing::new(text.map_err(|error| Failure::new(Kind::Internal, error.to_string()))?));
+            escrow.uses(&chosen);
+        }
+        Ok(())
+    }
+
+    /// Makes a key to encrypt with, unless it is known or was made for another host.
+    fn make_encryption_key(&mut self, name: &str, known: &NamedKeys, made: &mut NamedKeys) -> Result<(), Failure> {
+        if known.get(name).is_none() && made.get(name).is_none() {
+            self.made += 1;
+            made.add(name, &Zeroizing::new(STANDARD.encode(Zeroizing::new(random_bytes::<KEY_BYTES>()?))));
+        }
         Ok(())
     }
 
@@ -284,6 +306,12 @@ const SUPER_ADMIN_VALIDITY: Duration = Duration::days(1);
 
 /// What every provider takes (AES-256, XSalsa20).
 const KEY_BYTES: usize = 32;
+
+/// A plan counts on a key that its host has lost since.
+fn lacks_key(host: Option<&str>, name: &str) -> Failure {
+    let failure = Failure::new(Kind::Host, format!("the key {name} is not on {} any more", host.unwrap_or("any control plane")));
+    failure.because("its configuration of encryption was changed meanwhile").hint("repeat the command, which looks again")
+}
 
 fn made_badly(error: PkiError) -> Failure {
     let failure = Failure::new(Kind::Internal, "the certificates could not be made").because(error.to_string());

@@ -101,6 +101,8 @@ fn api_server(cluster: &Cluster) -> Result<PodDocument, TemplateError> {
     pod.volumes.extend(authority_volume(&security.oidc));
     if security.encryption.enabled {
         pod.arguments.push(Argument { name: "encryption-provider-config".to_owned(), value: api_files::ENCRYPTION.to_owned() });
+        // A key is replaced without starting API servers anew.
+        pod.arguments.push(Argument { name: "encryption-provider-config-automatic-reload".to_owned(), value: "true".to_owned() });
     }
     Ok(pod)
 }

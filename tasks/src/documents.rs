@@ -208,27 +208,44 @@ pub(crate) fn kubelet_configuration(cluster: &Cluster, host: &Host) -> Result<St
     render("kubeadm/kubelet.yaml.j2", &ControlPlaneDocument::new(cluster, host)?.of_version(cluster.kubelet_version(host)))
 }
 
-/// The API servers' EncryptionConfiguration: a secret.
+/// The API servers' EncryptionConfiguration with these keys by their names, of which the first is written with: a secret.
 ///
 /// # Errors
 /// [`TemplateError`] for a defect of the template.
-pub fn encryption_configuration(cluster: &Cluster, key: &str) -> Result<String, TemplateError> {
+pub fn encryption_configuration(cluster: &Cluster, keys: &[(&str, &str)]) -> Result<String, TemplateError> {
+    #[derive(Serialize)]
+    struct Key<'a> {
+        name: &'a str,
+        secret: &'a str,
+    }
     #[derive(Serialize)]
     struct Encryption<'a> {
         resources: &'a [String],
         algorithm: &'static str,
-        key: &'a str,
+        keys: Vec<Key<'a>>,
     }
     let encryption = &cluster.settings.security.encryption;
-    let context = Encryption { resources: &encryption.resources, algorithm: encryption.algorithm.as_str(), key };
+    let keys = keys.iter().map(|(name, secret)| Key { name, secret }).collect();
+    let context = Encryption { resources: &encryption.resources, algorithm: encryption.algorithm.as_str(), keys };
     render("kube-apiserver/encryption.yaml.j2", &context)
 }
 
-/// The key of an EncryptionConfiguration that kokctl has written.
+/// The keys of an EncryptionConfiguration that kokctl has written, by their names and in their order. None, if one of them has no text.
 #[must_use]
-pub fn encryption_key(configuration: &str) -> Option<&str> {
-    let value = configuration.lines().find_map(|line| line.trim().strip_prefix("secret: "))?;
-    Some(value.trim().trim_matches('"')).filter(|key| !key.is_empty())
+pub fn encryption_keys(configuration: &str) -> Vec<(&str, &str)> {
+    let (mut keys, mut name) = (Vec::new(), None);
+    for line in configuration.lines().map(str::trim) {
+        if let Some(value) = line.strip_prefix("- name: ") {
+            name = Some(unquoted(value));
+        } else if let Some(value) = line.strip_prefix("secret: ") {
+            keys.extend(name.take().map(|name| (name, unquoted(value))));
+        }
+    }
+    if keys.iter().all(|(name, key)| !name.is_empty() && !key.is_empty()) { keys } else { Vec::new() }
+}
+
+fn unquoted(value: &str) -> &str {
+    value.trim().trim_matches('"')
 }
 
 /// kubeadm's InitConfiguration with the run's bootstrap token: a secret.

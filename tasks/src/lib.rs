@@ -25,6 +25,7 @@ pub mod distribution;
 pub mod documents;
 pub mod drain;
 mod dual_stack;
+pub mod encryption;
 mod etcd_options;
 pub mod facts;
 pub mod firewall;

@@ -44,7 +44,7 @@ pub(crate) use bootstrap::has_data as has_etcd_data;
 pub use bootstrap::{CONFIGURATIONS, ETCD_CONFIGURATION, ETCD_STARTED};
 pub(crate) use bundled::bundled;
 pub(crate) use control_planes::{SERVICE_ACCOUNT_KEY, is_marked};
-pub use encryption::encryption_keeper;
+pub use encryption::{encryption_keeper, replacing_key};
 pub use etcd_authority::etcd_keeper;
 pub(crate) use etcd_authority::looks as etcd_authority_looks;
 pub(crate) use needed::UPGRADE_ETCD;
@@ -234,7 +234,7 @@ pub fn looks(cluster: &Cluster, host: &Host) -> Vec<Look> {
     looks.extend((cluster.network.is_dual_stack() && host.roles.is_node()).then_some(Look::Ipv6));
     looks.extend(virtual_address::looks(cluster, host));
     if host.roles.control_plane {
-        looks.extend(api_server::looks());
+        looks.extend(api_server::looks(cluster));
     }
     looks
 }
@@ -293,11 +293,13 @@ pub fn warnings_with(cluster: &Cluster, seen: &Seen, bundle: &Bundle) -> Vec<Ref
     found(cluster, seen, (Some(bundle), Weight::Warning))
 }
 
-/// What is said again by a run that has nothing to do: that the running cluster is more than the file says.
+/// What is said again by a run that has nothing to do: that the running cluster is more than the file says, and that a key is being replaced.
 #[must_use]
 pub fn reminders(cluster: &Cluster, seen: &Seen) -> Vec<Refusal> {
-    let of_running =
-        examine(cluster, seen).into_iter().filter(|examined| examined.name == "running").flat_map(|examined| examined.findings);
+    let of_running = examine(cluster, seen)
+        .into_iter()
+        .filter(|examined| ["running", "encryption"].contains(&examined.name))
+        .flat_map(|examined| examined.findings);
     of_running.filter(|finding| finding.weight == Weight::Warning).map(|finding| finding.refusal).collect()
 }
 

@@ -47,10 +47,14 @@ pub enum SecretName {
         /// Path of the file.
         path: String,
     },
-    /// The API servers' EncryptionConfiguration with its key.
+    /// The API servers' EncryptionConfiguration with its keys.
     EncryptionConfiguration {
-        /// The control plane that has the key; without one there is none yet, and it is made.
+        /// The control plane that has the keys; without one there are none yet, and the first is made.
         keeper: Option<String>,
+        /// Names of the keys in their order, of which the first is written with; without any they are those of the keeper.
+        keys: Vec<String>,
+        /// The one of these that is made, for nobody has it yet.
+        new: Option<String>,
     },
 }
 
@@ -62,8 +66,11 @@ impl fmt::Display for SecretName {
             Self::SuperAdminKubeconfig { host } => write!(f, "super-admin.conf of {host}"),
             Self::BootstrapTokenConfiguration { host } => write!(f, "InitConfiguration of {host} with the bootstrap token"),
             Self::JoinConfiguration { host } => write!(f, "JoinConfiguration of {host}"),
-            Self::EncryptionConfiguration { keeper: Some(keeper) } => write!(f, "EncryptionConfiguration with the key of {keeper}"),
-            Self::EncryptionConfiguration { keeper: None } => f.write_str("EncryptionConfiguration with a new key"),
+            Self::EncryptionConfiguration { keeper: None, .. } => f.write_str("EncryptionConfiguration with a new key"),
+            Self::EncryptionConfiguration { keeper: Some(keeper), keys, .. } if keys.is_empty() => {
+                write!(f, "EncryptionConfiguration with the keys of {keeper}")
+            }
+            Self::EncryptionConfiguration { keys, .. } => write!(f, "EncryptionConfiguration with the keys {}", keys.join(", ")),
             Self::DiscoveryKubeconfig => f.write_str("discovery kubeconfig"),
         }
     }

@@ -12,7 +12,7 @@ use crate::list::kubeadm_configuration::initial_cluster;
 use crate::observe::{EtcdMember, EtcdPeer, EtcdState, Look, PathState};
 use crate::operations::{FINALIZED, FOUNDED, MEMBER_DATA, RESET_BEGUN};
 use crate::plan::{Refusal, Seen};
-use crate::preconditions::ETCD_STARTED;
+use crate::preconditions::{ETCD_STARTED, encryption_keeper};
 
 pub use crate::api_files::ENCRYPTION;
 pub use decode::{Damage, Decoder, Form};
@@ -43,7 +43,8 @@ pub enum Snapshot {
 pub fn looks(host: &Host) -> Vec<Look> {
     let path = |path: &str| Look::Path(path.to_owned());
     let of_member = [RESET_BEGUN, ETCD_STARTED].into_iter().chain(DATA).map(path).chain([Look::Etcd]).filter(|_| host.roles.etcd);
-    of_member.chain([path(FOUNDED), path(FINALIZED), path(ENCRYPTION)].into_iter().filter(|_| host.roles.control_plane)).collect()
+    let of_plane = [path(FOUNDED), path(FINALIZED), path(ENCRYPTION), Look::EncryptionKeys];
+    of_member.chain(of_plane.into_iter().filter(|_| host.roles.control_plane)).collect()
 }
 
 /// Decides which member a snapshot is taken of, before every host of the cluster is taken out of it.
@@ -100,7 +101,7 @@ fn of_healthy(hosts: &Hosts<'_>, members: &[&Host]) -> Option<Snapshot> {
     let healthy = || members.iter().filter(|host| is_healthy(host, seen));
     let host = healthy().find(|host| has_list_of(cluster, host, seen)).or_else(|| healthy().next())?;
     let form = if cluster.has_etcd_units() { Form::Raw } else { Form::Gateway };
-    let key = cluster.control_planes().find(|host| hosts.has(host, ENCRYPTION)).map(|host| host.name.clone());
+    let key = encryption_keeper(cluster, seen).map(|host| host.name.clone());
     Some(Snapshot::Of { host: host.name.clone(), form, key })
 }
 

@@ -68,6 +68,8 @@ pub enum Verb {
     Replace,
     /// Take the cluster down.
     Reset,
+    /// Replace the key that Secrets are encrypted with.
+    RotateKey,
     /// Show what can be seen of the cluster.
     Status,
     /// Let pods come to nodes again.
@@ -95,6 +97,7 @@ impl Verb {
             Self::Renew => "certs renew",
             Self::Replace => "replace",
             Self::Reset => "reset",
+            Self::RotateKey => "secrets rotate-key",
             Self::Status => "status",
             Self::Uncordon => "uncordon",
             Self::Upgrade => "upgrade",
@@ -167,6 +170,7 @@ pub static ACTIONS: &[Action] = &[
     runs("reset", Verb::Reset),
     planned("restore", "type `kokctl restore FILE -f …`: what is lost by it is asked of a person"),
     refused("rh8-compat", NEEDLESS),
+    runs("rotate-encryption-key", Verb::RotateKey),
     runs("scale", Verb::Apply),
     refused("set-containerd-registry-mirror", MIRRORS),
     refused("strip-kylin-version", NEEDLESS),

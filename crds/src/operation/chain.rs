@@ -17,7 +17,14 @@ pub(crate) fn check<'a>(invocations: impl Iterator<Item = &'a Invocation>, decod
         let Effect::Runs(verb) = invocation.action.effect else { continue };
         let needs_cluster = (matches!(
             verb,
-            Verb::Backup | Verb::Defragment | Verb::Disarm | Verb::Kubeconfig | Verb::Recover | Verb::Renew | Verb::Status
+            Verb::Backup
+                | Verb::Defragment
+                | Verb::Disarm
+                | Verb::Kubeconfig
+                | Verb::Recover
+                | Verb::Renew
+                | Verb::RotateKey
+                | Verb::Status
         ) || verb.is_of_named_hosts())
             || invocation.action.name == "scale";
         match gone {

@@ -6,7 +6,8 @@ use std::time::Duration;
 const UNITS: [(&str, f64); 7] = [("ns", 1.0), ("us", 1e3), ("µs", 1e3), ("ms", 1e6), ("s", 1e9), ("m", 60e9), ("h", 3600e9)];
 
 /// What Go's `time.ParseDuration` makes of a text; nothing if it takes it not, or if it is negative.
-pub(crate) fn duration(text: &str) -> Option<Duration> {
+#[must_use]
+pub fn duration(text: &str) -> Option<Duration> {
     let mut rest = text;
     let mut sum = Duration::ZERO;
     while !rest.is_empty() {

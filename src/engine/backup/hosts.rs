@@ -6,7 +6,7 @@ use kok_crds::model::Cluster;
 use kok_pki::{AuthorityKind, Escrow, inspect_certificate};
 use kok_tasks::backup::{Manifest, Runs, Trusts, fits_host, image_version};
 use kok_tasks::digest::sha256;
-use kok_tasks::documents::encryption_key;
+use kok_tasks::documents::encryption_keys;
 use zeroize::Zeroizing;
 
 use crate::engine::context::Context;
@@ -83,7 +83,7 @@ fn of_backup(keys: &Escrow) -> Trusts {
             .map(|kind| (kind, fingerprint(authorities.get(kind).certificate_pem()).unwrap_or_default()))
             .to_vec(),
         service_accounts: Some(of_pem(&authorities.service_account().public_key_pem())),
-        encryption: keys.encryption_key().map(|key| sha256(key.expose().as_bytes())),
+        encryption: keys.encryption_keys().iter().map(|key| of_key(&key.name, key.secret.expose())).collect(),
     }
 }
 
@@ -94,13 +94,18 @@ fn of_host(texts: &[Zeroizing<String>]) -> (Trusts, Runs) {
     let trusts = Trusts {
         authorities,
         service_accounts: text(SERVICE_ACCOUNTS).map(of_pem),
-        encryption: text(ENCRYPTION).and_then(encryption_key).map(|key| sha256(key.as_bytes())),
+        encryption: encryption_keys(text(ENCRYPTION).unwrap_or_default()).into_iter().map(|(name, key)| of_key(name, key)).collect(),
     };
     (trusts, Runs { kubernetes: text(API_SERVER).and_then(image_version), etcd: text(ETCD).and_then(image_version) })
 }
 
 fn fingerprint(certificate: &str) -> Option<String> {
     inspect_certificate(certificate).ok().map(|facts| facts.sha256)
+}
+
+/// What is encrypted with a key is found by its name.
+fn of_key(name: &str, key: &str) -> String {
+    sha256(format!("{name}:{key}").as_bytes())
 }
 
 /// Where lines end is nobody's.

@@ -4,7 +4,7 @@ use kok_crds::model::Cluster;
 use kok_pki::{Secret, escrow};
 use time::OffsetDateTime;
 
-use super::encryption_key::read_encryption_key;
+use super::encryption_key::{NamedKeys, read_encryption_keys};
 use super::escrow::Escrowed;
 use super::keepers::{Keepers, read_authorities};
 use crate::failure::{Failure, Kind};
@@ -23,9 +23,9 @@ pub async fn cluster_keys(cluster: &Cluster, keepers: Keepers<'_>, links: &Links
     let now = OffsetDateTime::from_unix_timestamp(now_seconds).unwrap_or(OffsetDateTime::UNIX_EPOCH);
     let none = Escrowed::none(cluster);
     let authorities = read_authorities(cluster, keepers, (&none, true), links, now).await?;
-    let key = match keepers.encryption {
-        Some(host) => Some(read_encryption_key(host, links).await?),
-        None => None,
+    let keys = match keepers.encryption {
+        Some(host) => read_encryption_keys(host, links).await?,
+        None => NamedKeys::default(),
     };
-    Ok(escrow(&cluster.name, &authorities, key.as_ref().map(|key| key.as_str())))
+    Ok(escrow(&cluster.name, &authorities, &keys.pairs()))
 }

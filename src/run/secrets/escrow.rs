@@ -6,9 +6,8 @@ use kok_crds::model::Cluster;
 use kok_pki::{Authorities, AuthorityKind, FoundAuthorities, Secret, escrow};
 use kok_tasks::preconditions::authority_kind;
 use time::OffsetDateTime;
-use zeroize::Zeroizing;
 
-use super::encryption_key::read_encryption_key;
+use super::encryption_key::{NamedKeys, read_encryption_keys};
 use super::keepers::Keepers;
 use crate::failure::{Failure, Kind};
 use crate::run::link::Links;
@@ -19,10 +18,10 @@ pub(super) struct Escrowed<'a> {
     cluster: &'a Cluster,
     keeping: Option<Keeping<'a>>,
     kept: Option<Kept>,
-    /// The key to encrypt with that this run uses.
-    key: Option<Zeroizing<String>>,
-    /// The one that a host has, whether it is used or not.
-    of_host: Option<Zeroizing<String>>,
+    /// The keys to encrypt with that this run uses.
+    used: NamedKeys,
+    /// Those that a host has, whether they are used or not.
+    of_host: NamedKeys,
 }
 
 impl<'a> Escrowed<'a> {
@@ -30,12 +29,12 @@ impl<'a> Escrowed<'a> {
     pub(super) fn read(cluster: &'a Cluster, home: Option<&Path>) -> Result<Self, Failure> {
         let keeping = cluster.settings.certificates.escrow.as_ref().map(|file| Keeping::new(&cluster.name, file, home));
         let kept = keeping.as_ref().map(Keeping::read).transpose().map_err(Failure::problem)?.flatten();
-        Ok(Self { cluster, keeping, kept, key: None, of_host: None })
+        Ok(Self { cluster, keeping, kept, used: NamedKeys::default(), of_host: NamedKeys::default() })
     }
 
     /// None, whatever the file says: what is asked for is what hosts have.
     pub(super) fn none(cluster: &'a Cluster) -> Self {
-        Self { cluster, keeping: None, kept: None, key: None, of_host: None }
+        Self { cluster, keeping: None, kept: None, used: NamedKeys::default(), of_host: NamedKeys::default() }
     }
 
     /// The authorities that were kept. No cluster begins with one that has ended.
@@ -52,38 +51,42 @@ impl<'a> Escrowed<'a> {
         }
     }
 
-    /// The key to encrypt with that was kept.
-    pub(super) fn encryption_key(&self) -> Option<Zeroizing<String>> {
-        self.kept.as_ref()?.escrow.encryption_key().map(|key| Zeroizing::new(key.expose().to_owned()))
+    /// The keys to encrypt with that were kept, the newest first. Those of which hosts have none any more stay: what was backed up before needs them.
+    pub(super) fn encryption_keys(&self) -> NamedKeys {
+        let mut keys = NamedKeys::default();
+        for key in self.kept.iter().flat_map(|kept| kept.escrow.encryption_keys()) {
+            keys.add(&key.name, key.secret.expose());
+        }
+        keys.newest_first()
     }
 
-    /// Says that this is the key to encrypt with.
-    pub(super) fn uses(&mut self, key: Zeroizing<String>) {
-        self.key = Some(key);
+    /// Says that these are the keys to encrypt with.
+    pub(super) fn uses(&mut self, keys: &NamedKeys) {
+        self.used = std::mem::take(&mut self.used).with(keys);
     }
 
     /// Whether hosts have something that is not kept, as far as that is known without any of their keys.
     pub(super) fn lacks_what_hosts_have(&self, keepers: Keepers<'_>) -> bool {
-        self.is_lacking() || (self.keeping.is_some() && keepers.encryption.is_some() && self.encryption_key().is_none())
+        self.is_lacking() || (self.keeping.is_some() && keepers.encryption.is_some() && self.encryption_keys().is_empty())
     }
 
-    /// Compares the key to encrypt with that hosts have with the one that was kept, before anything is done with either.
+    /// Compares the keys to encrypt with that hosts have with those that were kept, before anything is done with either.
     pub(super) async fn compare(&mut self, keepers: Keepers<'_>, links: &Links) -> Result<(), Failure> {
-        if let (Some(_), None, Some(host)) = (&self.keeping, &self.key, keepers.encryption) {
-            self.of_host = Some(read_encryption_key(host, links).await?);
+        if let (Some(_), true, Some(host)) = (&self.keeping, self.used.is_empty(), keepers.encryption) {
+            self.of_host = read_encryption_keys(host, links).await?;
         }
         self.has_key_of_hosts()
     }
 
-    fn known_key(&self) -> Option<&Zeroizing<String>> {
-        self.key.as_ref().or(self.of_host.as_ref())
+    fn known_keys(&self) -> &NamedKeys {
+        if self.used.is_empty() { &self.of_host } else { &self.used }
     }
 
-    /// What was encrypted with the kept one could be read by nobody any more.
+    /// What was encrypted with a kept one could be read by nobody any more. A key that was replaced has another name.
     fn has_key_of_hosts(&self) -> Result<(), Failure> {
-        match (self.known_key(), self.encryption_key()) {
-            (Some(known), Some(kept)) if *known != kept => Err(self.disagrees("the key to encrypt with")),
-            _ => Ok(()),
+        match self.known_keys().contradicts(&self.encryption_keys()) {
+            true => Err(self.disagrees("the key to encrypt with")),
+            false => Ok(()),
         }
     }
 
@@ -130,7 +133,7 @@ impl<'a> Escrowed<'a> {
 
     /// Whether something is there that is not kept, as far as can be told without the authorities.
     fn is_lacking(&self) -> bool {
-        self.keeping.is_some() && (self.kept.is_none() || (self.known_key().is_some() && self.encryption_key().is_none()))
+        self.keeping.is_some() && (self.kept.is_none() || self.known_keys().has_more_than(&self.encryption_keys()))
     }
 
     /// Whether what the cluster has, and only that, is to be put in.
@@ -145,7 +148,7 @@ impl<'a> Escrowed<'a> {
 
     /// A run that uses a key to encrypt with has to be able to keep it.
     pub(super) fn may_end(&self) -> Result<(), Failure> {
-        if !self.is_lacking() || self.key.is_none() {
+        if !self.is_lacking() || self.used.is_empty() {
             return Ok(());
         }
         Err(Failure::new(Kind::Host, "the cluster's keys can't be kept before its hosts are asked")
@@ -161,8 +164,9 @@ impl<'a> Escrowed<'a> {
         }
         self.has_key_of_hosts()?;
         self.has_authorities(authorities)?;
-        let key = self.known_key().cloned().or_else(|| self.encryption_key());
-        let text: Secret = escrow(&self.cluster.name, authorities, key.as_ref().map(|key| key.as_str()));
+        // With which of them hosts write by now makes no other text.
+        let keys = self.known_keys().clone().with(&self.encryption_keys()).newest_first();
+        let text: Secret = escrow(&self.cluster.name, authorities, &keys.pairs());
         if self.kept.as_ref().is_some_and(|kept| kept.text.expose() == text.expose()) {
             return Ok(None);
         }

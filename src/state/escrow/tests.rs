@@ -15,7 +15,7 @@ fn file(folder: &Path) -> EscrowFile {
 
 fn keys_of(cluster: &str) -> Secret {
     let authorities = Authorities::generate(&Policy::default(), OffsetDateTime::now_utc(), &mut SystemRandomness).unwrap();
-    escrow(cluster, &authorities, None)
+    escrow(cluster, &authorities, &[])
 }
 
 fn names(folder: &Path) -> Vec<String> {

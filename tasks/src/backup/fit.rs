@@ -1,5 +1,7 @@
 //! Whether a backup can be restored on the hosts that a cluster has.
 
+use std::collections::BTreeSet;
+
 use kok_crds::model::Cluster;
 use kok_pki::AuthorityKind;
 use semver::Version;
@@ -14,8 +16,8 @@ pub struct Trusts {
     pub authorities: Vec<(AuthorityKind, String)>,
     /// Fingerprint of the public key of service accounts.
     pub service_accounts: Option<String>,
-    /// Fingerprint of the key that etcd's content is encrypted with.
-    pub encryption: Option<String>,
+    /// Fingerprints of the keys that etcd's content is encrypted with, each with its name.
+    pub encryption: BTreeSet<String>,
 }
 
 /// The versions that run on a host, as far as its manifests say them.
@@ -112,7 +114,8 @@ pub fn fits_host(manifest: &Manifest, wanted: &Trusts, host: &str, (has, runs): 
     if wanted.service_accounts != has.service_accounts {
         refusals.push(other("key of service accounts", "/etc/kubernetes/pki/sa.pub"));
     }
-    if wanted.encryption.is_some() && wanted.encryption != has.encryption {
+    // What was written with any of them may be in the snapshot still; a newer one beside them does not matter.
+    if !wanted.encryption.is_subset(&has.encryption) {
         refusals.push(other("key to encrypt with", crate::snapshot::ENCRYPTION));
     }
     refusals.extend(runs.kubernetes.as_ref().and_then(|version| older(manifest, version, "the host runs")));
@@ -144,7 +147,7 @@ mod tests {
 
     fn trusts(letter: &str) -> Trusts {
         let authorities = AuthorityKind::ALL.map(|kind| (kind, letter.to_owned())).to_vec();
-        Trusts { authorities, service_accounts: Some(letter.to_owned()), encryption: Some(letter.to_owned()) }
+        Trusts { authorities, service_accounts: Some(letter.to_owned()), encryption: [letter.to_owned()].into() }
     }
 
     fn runs(kubernetes: &str, etcd: &str) -> Runs {
@@ -162,7 +165,7 @@ mod tests {
         let (is, runs) = (manifest("1.37.1", "3.6.8"), runs("1.37.1", "3.6.8"));
         assert_eq!(refused(&is, &trusts("a"), &trusts("a"), &runs), [""; 0]);
         // What was never encrypted is read by whoever encrypts by now.
-        assert_eq!(refused(&is, &Trusts { encryption: None, ..trusts("a") }, &trusts("a"), &runs), [""; 0]);
+        assert_eq!(refused(&is, &Trusts { encryption: BTreeSet::new(), ..trusts("a") }, &trusts("a"), &runs), [""; 0]);
         assert_eq!(refused(&is, &trusts("a"), &trusts("a"), &Runs::default()), [""; 0], "what is not known is no other version");
     }
 
@@ -171,7 +174,7 @@ mod tests {
         let (is, runs) = (manifest("1.37.1", "3.6.8"), runs("1.37.1", "3.6.8"));
         assert_eq!(refused(&is, &trusts("a"), &trusts("b"), &runs).len(), 5);
         assert_eq!(refused(&is, &trusts("a"), &Trusts::default(), &runs).len(), 5);
-        let lost = Trusts { encryption: None, ..trusts("a") };
+        let lost = Trusts { encryption: BTreeSet::new(), ..trusts("a") };
         assert_eq!(refused(&is, &trusts("a"), &lost, &runs), ["the backup has another key to encrypt with than the host"]);
     }
 
@@ -220,5 +223,15 @@ mod tests {
         assert_eq!(of("127.0.0.1:5000/kube-apiserver:v1.38.0-rc.1@sha256:00").as_deref(), Some("1.38.0-rc.1"));
         assert_eq!(of("registry.k8s.io/etcd"), None);
         assert_eq!(image_version(""), None);
+    }
+
+    /// While the key is replaced both have two; afterwards hosts lack the one that an earlier backup needs.
+    #[test]
+    fn hosts_need_every_key_of_the_backup_and_may_have_more() {
+        let (is, runs) = (manifest("1.37.1", "3.7.0"), Runs::default());
+        let with = |keys: &[&str]| Trusts { encryption: keys.iter().map(|key| (*key).to_owned()).collect(), ..trusts("a") };
+        let fits = |backup: &[&str], host: &[&str]| fits_host(&is, &with(backup), "cp1", (&with(host), &runs)).is_empty();
+        assert!(fits(&["old"], &["old", "new"]) && fits(&["old", "new"], &["new", "old"]) && fits(&["new"], &["new"]));
+        assert!(!fits(&["old"], &["new"]) && !fits(&["old", "new"], &["new"]) && !fits(&["old", "new"], &["old"]));
     }
 }

@@ -1,5 +1,7 @@
 //! Files that API server and scheduler read besides their options.
 
+use kok_crds::model::Cluster;
+
 use super::{Task, kubeadm_configuration, rolling};
 use crate::api_files::{self, ENCRYPTION, ENCRYPTION_SUMMARY, FOLDER, SCHEDULER, SCHEDULER_FOLDER};
 use crate::observe::{Look, Observations, PathState};
@@ -24,9 +26,10 @@ const SUMMARY: StepName<'static> = StepName::new(NAME, "encryption-summary");
 /// Step that writes the key.
 const KEY: StepName<'static> = StepName::new(NAME, "encryption");
 
-/// Whether and how a control plane encrypts, and since when.
-pub(crate) fn looks() -> Vec<Look> {
-    vec![Look::Path(ENCRYPTION.to_owned()), Look::Content(ENCRYPTION_SUMMARY.to_owned())]
+/// Whether and how a control plane encrypts, and since when; with which keys, where that is asked for.
+pub(crate) fn looks(cluster: &Cluster) -> Vec<Look> {
+    let keys = cluster.settings.security.encryption.enabled.then_some(Look::EncryptionKeys);
+    [Look::Path(ENCRYPTION.to_owned()), Look::Content(ENCRYPTION_SUMMARY.to_owned())].into_iter().chain(keys).collect()
 }
 
 /// Whether a control plane has the key.
@@ -76,7 +79,8 @@ fn plan(view: &HostView<'_>, draft: &mut Draft<'_>) -> Result<(), Refusal> {
     if encrypts { encryption(view, draft) } else { Ok(()) }
 }
 
-/// The key is made once, and is the same on all control planes: it is read from the first that has it. Only what it encrypts may change.
+/// The first key is made once, and who has none gets those of the others. Keys that are there stay, also while they are being replaced, unless the one
+/// that others write with is not among them; what they encrypt may change.
 fn encryption(view: &HostView<'_>, draft: &mut Draft<'_>) -> Result<(), Refusal> {
     let keeper = preconditions::encryption_keeper(view.cluster(), view.seen).map(|host| host.name.clone());
     let away = view.cluster().control_planes().find(|host| view.seen.is_unreachable(&host.name));
@@ -89,15 +93,26 @@ fn encryption(view: &HostView<'_>, draft: &mut Draft<'_>) -> Result<(), Refusal>
     let summary = api_files::encryption_summary(view.cluster());
     let is = seen.contents.get(ENCRYPTION_SUMMARY).map(|text| String::from_utf8_lossy(text));
     let found = seen.paths.get(ENCRYPTION).and_then(PathState::present).filter(|_| is.as_deref() != Some(&summary));
-    let because = || "it encrypts other resources than are asked for".to_owned();
-    let replace = found.map(|found| Replace { because: because(), changed_nanoseconds: found.changed_nanoseconds });
-    let content = FileContent::Secret { name: SecretName::EncryptionConfiguration { keeper }, replace, without: None };
+    let stale = keeper.as_deref().is_some_and(|keeper| lacks_key_of(view, keeper));
+    let found = if stale { seen.paths.get(ENCRYPTION).and_then(PathState::present) } else { found };
+    let because = if stale { "it lacks the key that others encrypt with" } else { "it encrypts other resources than are asked for" };
+    let replace = found.map(|found| Replace { because: because.to_owned(), changed_nanoseconds: found.changed_nanoseconds });
+    let keeper = if has_key(seen) && !stale { Some(view.host.name.clone()) } else { keeper };
+    let name = SecretName::EncryptionConfiguration { keeper, keys: Vec::new(), new: None };
+    let content = FileContent::Secret { name, replace, without: None };
     let key = draft.add(KEY, Resource::File(File::new(ENCRYPTION, 0o600, content)));
     draft.needs(&key, &view.id(FOLDER_STEP), Reason::Inside);
     rolling::needed_by(view, draft, &key);
     let said = draft.add(SUMMARY, Resource::File(File::text(ENCRYPTION_SUMMARY, summary).mode(0o600)));
     draft.needs(&said, &key, Reason::Because("it says what that file has"));
     Ok(())
+}
+
+/// Whether what another control plane writes could not be read here, as where a host comes back that was away while the key was replaced.
+fn lacks_key_of(view: &HostView<'_>, keeper: &str) -> bool {
+    let names = |seen: &Observations| seen.encryption_keys.clone().unwrap_or_default().names;
+    let (own, others) = (names(view.observations()), names(view.seen.observations(keeper)));
+    !own.is_empty() && others.first().is_some_and(|first| !own.contains(first))
 }
 
 /// Says that a step makes the pods that read these files.

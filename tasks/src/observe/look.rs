@@ -78,6 +78,12 @@ pub enum Look {
     Warnings,
     /// What etcd and the API server of this host complained of last, for those who wait for them too long.
     LastWords,
+    /// The names of the keys that this control plane's API server is to encrypt with.
+    EncryptionKeys,
+    /// Which keys to encrypt with this host's API server has read.
+    EncryptionRead,
+    /// With which keys the values in etcd are encrypted. All of it is read.
+    EncryptedValues,
     /// What chronyd says of its synchronisation.
     TimeTracking,
     /// Lines of a file from [`super::BLOCK_BEGIN`] to [`super::BLOCK_END`], both included.
@@ -132,6 +138,9 @@ pub struct Looks {
     pub(super) network_check: Option<Vec<String>>,
     pub(super) warnings: bool,
     pub(super) last_words: bool,
+    pub(super) encryption_keys: bool,
+    pub(super) encryption_read: bool,
+    pub(super) encrypted_values: bool,
     pub(super) time: bool,
     pub(super) blocks: BTreeSet<String>,
     pub(super) commands: BTreeSet<String>,
@@ -182,6 +191,9 @@ impl Looks {
             Look::NetworkCheck(askers) => self.network_check = Some(askers),
             Look::Warnings => self.warnings = true,
             Look::LastWords => self.last_words = true,
+            Look::EncryptionKeys => self.encryption_keys = true,
+            Look::EncryptionRead => self.encryption_read = true,
+            Look::EncryptedValues => self.encrypted_values = true,
             Look::TimeTracking => self.time = true,
             Look::Block(path) => drop(self.blocks.insert(path)),
             Look::Command(name) => drop(self.commands.insert(name)),
@@ -239,7 +251,9 @@ impl Looks {
         let cluster = cluster.chain(asked(self.node_annotations, Look::NodeAnnotations));
         let cluster = cluster.chain(asked(self.deprecated, Look::DeprecatedApis));
         let cluster = cluster.chain(asked(self.load_balancers, Look::LoadBalancers)).chain(asked(self.etcd, Look::Etcd));
-        let cluster = cluster.chain(asked(self.etcd_data, Look::EtcdData));
+        let cluster = cluster.chain(asked(self.etcd_data, Look::EtcdData)).chain(asked(self.encryption_keys, Look::EncryptionKeys));
+        let cluster = cluster.chain(asked(self.encryption_read, Look::EncryptionRead));
+        let cluster = cluster.chain(asked(self.encrypted_values, Look::EncryptedValues));
         let cluster = cluster.chain(self.api_endpoints.iter().cloned().map(Look::ApiEndpoint));
         let cluster = cluster.chain(self.workload.iter().cloned().map(Look::Workload));
         let cluster = cluster.chain(self.network_check.clone().map(Look::NetworkCheck));
@@ -286,6 +300,7 @@ impl Looks {
             [self.api_server, self.kubernetes, self.node_annotations, self.load_balancers, self.network_check.is_some(), self.warnings];
         kinds.contains(&true)
             || self.deprecated
+            || self.encryption_read
             || !self.workload.is_empty()
             || !self.addon_objects.is_empty()
             || !self.api_endpoints.is_empty()

@@ -8,6 +8,7 @@ mod addons;
 mod annotations;
 mod api_server;
 mod deprecated;
+mod encryption;
 mod etcd;
 mod etcd_data;
 mod etcd_urls;
@@ -41,6 +42,7 @@ pub(crate) use addons::{FUNCTIONS as ADDON_FUNCTIONS, is_meant, list as object_l
 pub use annotations::Annotations;
 pub use api_server::ApiServerState;
 pub use deprecated::DeprecatedApi;
+pub use encryption::{EncryptedValues, EncryptionKeys, EncryptionRead};
 pub use etcd::{EtcdAlarm, EtcdMember, EtcdPeer, EtcdState, HEALTHY as ETCD_HEALTHY};
 pub use etcd_data::EtcdData;
 pub use firewall::{Firewall, Firewalld, Zone};

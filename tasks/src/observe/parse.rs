@@ -147,6 +147,15 @@ fn read_programs(sections: &[Section<'_>], looks: &Looks, seen: &mut Observation
     if looks.deprecated {
         seen.deprecated_apis = Some(super::deprecated::read(text_of(sections, "kube-deprecated")?));
     }
+    if looks.encryption_keys {
+        seen.encryption_keys = Some(super::encryption::read_keys(sections)?);
+    }
+    if looks.encryption_read {
+        seen.encryption_read = Some(super::encryption::read_read(sections)?);
+    }
+    if looks.encrypted_values {
+        seen.encrypted_values = Some(super::encryption::read_values(sections)?);
+    }
     if looks.load_balancers {
         seen.load_balancers = Some(super::kubernetes::read_load_balancers(sections)?);
     }

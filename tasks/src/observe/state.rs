@@ -9,6 +9,7 @@ use super::addons::LiveObject;
 use super::annotations::Annotations;
 use super::api_server::ApiServerState;
 use super::deprecated::DeprecatedApi;
+use super::encryption::{EncryptedValues, EncryptionKeys, EncryptionRead};
 use super::etcd::EtcdState;
 use super::etcd_data::EtcdData;
 use super::firewall::Firewall;
@@ -63,6 +64,12 @@ pub struct Observations {
     pub node_annotations: Option<Annotations>,
     /// Versions of the API that this host's API server was asked for and later ones don't have.
     pub deprecated_apis: Option<Vec<DeprecatedApi>>,
+    /// The keys that this control plane's API server is to encrypt with.
+    pub encryption_keys: Option<EncryptionKeys>,
+    /// What of them it has read.
+    pub encryption_read: Option<EncryptionRead>,
+    /// What the values in etcd are encrypted with.
+    pub encrypted_values: Option<EncryptedValues>,
     /// Load balancers of hosts, by node: whether they have found an API server.
     pub load_balancers: Option<BTreeMap<String, bool>>,
     /// What runs on nodes that were asked for; or what was said instead.
@@ -242,6 +249,9 @@ impl Observations {
             etcd_peers: BTreeMap::new(),
             node_annotations: None,
             deprecated_apis: None,
+            encryption_keys: None,
+            encryption_read: None,
+            encrypted_values: None,
             workload: None,
             load_balancers: None,
             api_endpoints: BTreeMap::new(),
@@ -291,6 +301,9 @@ impl Observations {
         self.api_endpoints.extend(later.api_endpoints);
         self.node_annotations = later.node_annotations.or(self.node_annotations.take());
         self.deprecated_apis = later.deprecated_apis.or(self.deprecated_apis.take());
+        self.encryption_keys = later.encryption_keys.or(self.encryption_keys.take());
+        self.encryption_read = later.encryption_read.or(self.encryption_read.take());
+        self.encrypted_values = later.encrypted_values.or(self.encrypted_values.take());
         self.workload = merged(self.workload.take(), later.workload);
         self.load_balancers = later.load_balancers.or(self.load_balancers.take());
         self.kubernetes = later.kubernetes.or(self.kubernetes.take());

@@ -9,6 +9,7 @@ mod cluster_admins;
 mod controllers_run;
 mod cordon;
 mod drain;
+mod encryption;
 mod end_api_server;
 mod endpoint_ready;
 mod etcd_answers;
@@ -57,6 +58,7 @@ pub use cluster_admins::ClusterAdmins;
 pub use controllers_run::ControllersRun;
 pub use cordon::CordonNode;
 pub use drain::DrainNode;
+pub use encryption::{ReadsEncryption, RewriteEncrypted};
 pub use end_api_server::EndApiServer;
 pub use endpoint_ready::EndpointReady;
 pub use etcd_answers::EtcdAnswers;
@@ -181,6 +183,10 @@ operations! {
     DisarmAlarms,
     /// A host that leaves has no API server any more.
     EndApiServer,
+    /// The local API server goes by its keys to encrypt with.
+    ReadsEncryption,
+    /// No value in etcd is encrypted with another key.
+    RewriteEncrypted,
     /// The local API server answers.
     ApiServerReady,
     /// An API server answers at the endpoint that the user runs.

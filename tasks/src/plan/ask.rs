@@ -85,5 +85,5 @@ fn is_signed(step: &&Step) -> bool {
 /// Whether a step writes a key to encrypt with that no control plane is known to have.
 fn makes_key(step: &&Step) -> bool {
     let Action::Resource(Resource::File(file)) = &step.action else { return false };
-    matches!(&file.content, FileContent::Secret { name: SecretName::EncryptionConfiguration { keeper: None }, .. })
+    matches!(&file.content, FileContent::Secret { name: SecretName::EncryptionConfiguration { keeper: None, .. }, .. })
 }

@@ -23,6 +23,7 @@ mod recover;
 mod refusal;
 mod renew;
 mod reset;
+mod rotate_key;
 mod select;
 mod supply;
 mod why;
@@ -49,5 +50,6 @@ pub use recover::{Recovering, RecoveryStage, recover, recovery_looks, take_back}
 pub use refusal::Refusal;
 pub use renew::{renew, renew_looks};
 pub use reset::{reset, reset_looks};
+pub use rotate_key::{KeyRotation, KeyStage, key_to_encrypt_with, rotate_key, rotate_key_looks};
 pub use select::{Choice, Selection};
 pub use why::Why;

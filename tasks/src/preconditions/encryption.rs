@@ -5,14 +5,36 @@ use kok_crds::model::{Cluster, Host};
 use super::Findings;
 use super::running::MANIFEST;
 use crate::api_files::{ENCRYPTION, ENCRYPTION_SUMMARY};
+use crate::encryption::age;
 use crate::list::api_server::has_key;
 use crate::observe::PathState;
 use crate::plan::{Refusal, Seen};
 
-/// The control plane whose key all of them encrypt with: the first that has one.
+/// The control plane whose keys all of them have to be able to read: of those that have any the first with the newest key to write with, and the most keys.
+/// While the key is replaced, one that joins gets both by that: nobody writes with the new one before all read it.
 #[must_use]
 pub fn encryption_keeper<'a>(cluster: &'a Cluster, seen: &Seen) -> Option<&'a Host> {
-    cluster.control_planes().find(|host| has_key(seen.observations(&host.name)))
+    let names = |host: &Host| seen.observations(&host.name).encryption_keys.as_ref().map(|keys| keys.names.as_slice()).unwrap_or_default();
+    let rank = |host: &Host| (names(host).first().map(|name| age(name)), names(host).len());
+    let with_key = cluster.control_planes().filter(|host| has_key(seen.observations(&host.name)));
+    with_key.reduce(|best, host| if rank(host) > rank(best) { host } else { best })
+}
+
+/// The key is being replaced: control planes have two, or not all the same.
+#[must_use]
+pub fn replacing_key(cluster: &Cluster, seen: &Seen) -> Option<Refusal> {
+    let named = |host: &Host| {
+        let keys = seen.observations(&host.name).encryption_keys.clone().filter(|keys| !keys.names.is_empty())?;
+        Some((host.name.clone(), keys.names))
+    };
+    let known: Vec<(String, Vec<String>)> = cluster.control_planes().filter_map(named).collect();
+    let (_, first) = known.first()?;
+    if first.len() == 1 && known.iter().all(|(_, names)| names == first) {
+        return None;
+    }
+    let has = known.iter().map(|(host, names)| format!("{host} has {}", names.join(", "))).collect::<Vec<_>>().join("; ");
+    let refusal = Refusal::new("the key that secrets are encrypted with is being replaced").because(has);
+    Some(refusal.hint("`kokctl secrets rotate-key` goes on with it; `apply` leaves the keys as they are"))
 }
 
 /// The key is nowhere, though it was: the API servers that run may know it until they are restarted.
@@ -56,6 +78,7 @@ fn split(cluster: &Cluster, seen: &Seen) -> Option<Refusal> {
 pub(super) fn check(cluster: &Cluster, seen: &Seen, found: &mut Findings) {
     let wanted = &cluster.settings.security.encryption;
     lost(cluster, seen).into_iter().chain(split(cluster, seen)).for_each(|refusal| found.refuse(refusal));
+    replacing_key(cluster, seen).into_iter().for_each(|refusal| found.warn(refusal));
     for host in cluster.control_planes().filter(|host| has_key(seen.observations(&host.name))) {
         let observed = seen.observations(&host.name);
         let at = format!("host {} ({})", host.name, host.address);

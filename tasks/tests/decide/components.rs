@@ -1,7 +1,7 @@
 //! What components are told: options, files, patches, and the key that etcd's content is encrypted with.
 
 use kok_crds::model::Cluster;
-use kok_tasks::documents::{encryption_configuration, encryption_key};
+use kok_tasks::documents::{encryption_configuration, encryption_keys};
 use kok_tasks::plan::{Choice, Plan, Refusal, Selection};
 use serde_json::Value;
 
@@ -242,10 +242,16 @@ fn several_control_planes_encrypt_from_the_founding_on() {
 #[test]
 fn a_key_is_found_again_in_what_was_written() {
     let cluster = with(CLUSTER, ENCRYPT);
-    let text = encryption_configuration(&cluster, "a2V5LW9mLTMyLWJ5dGVzLWZvci10aGlzLXRlc3QhISE=").unwrap();
-    assert_eq!(encryption_key(&text), Some("a2V5LW9mLTMyLWJ5dGVzLWZvci10aGlzLXRlc3QhISE="));
+    let keys =
+        [("kokctl-1795723865", "a2V5LW9mLTMyLWJ5dGVzLWZvci10aGlzLXRlc3QhISE="), ("kokctl", "b25lLW9mLTMyLWJ5dGVzLWZvci10aGlzLXRlc3QhISE=")];
+    let text = encryption_configuration(&cluster, &keys).unwrap();
+    assert_eq!(encryption_keys(&text), keys);
+    // As an earlier version has written it.
+    assert_eq!(encryption_keys("      - name: kokctl\n        secret: \"a2V5\"\n"), [("kokctl", "a2V5")]);
     let document: Value = serde_saphyr::from_str(&text).unwrap();
     let providers = document["resources"][0]["providers"].as_array().unwrap();
     assert!(providers[0].get("secretbox").is_some() && providers[1].get("identity").is_some(), "{text}");
-    assert_eq!(encryption_key("secret: \"\"\n"), None);
+    let named = providers[0]["secretbox"]["keys"].as_array().unwrap().iter().map(|key| key["name"].as_str().unwrap());
+    assert_eq!(named.collect::<Vec<_>>(), ["kokctl-1795723865", "kokctl"]);
+    assert!(encryption_keys("- name: kokctl\n  secret: \"\"\n").is_empty() && encryption_keys("secret: \"a2V5\"\n").is_empty());
 }

@@ -62,6 +62,7 @@ const SAID: &[(&str, &str, &str)] = &[
     ("ClusterConfiguration", "apiServer/extraArgs/authentication-token-webhook-config-file", "/etc/kubernetes/apiserver/…"),
     ("ClusterConfiguration", "apiServer/extraArgs/authorization-webhook-config-file", "/etc/kubernetes/apiserver/…"),
     ("ClusterConfiguration", "apiServer/extraArgs/encryption-provider-config", "/etc/kubernetes/apiserver/encryption.yaml"),
+    ("ClusterConfiguration", "apiServer/extraArgs/encryption-provider-config-automatic-reload", "true"),
     ("ClusterConfiguration", "apiServer/extraArgs/runtime-config", "admissionregistration.k8s.io/v1alpha1=true"),
     ("ClusterConfiguration", "apiServer/extraArgs/audit-log-maxage", "7"),
     ("ClusterConfiguration", "apiServer/extraArgs/audit-policy-file", "/etc/kubernetes/apiserver/…"),

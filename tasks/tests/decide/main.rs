@@ -55,6 +55,8 @@ mod renewal;
 mod reset;
 mod reset_part;
 mod resources;
+mod rotate_key;
+mod rotate_key_scripts;
 mod script;
 mod select;
 mod settings;

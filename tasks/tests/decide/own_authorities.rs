@@ -72,7 +72,7 @@ fn kept_with(world: &World, same: &[AuthorityName], service_account: Option<kok_
     let found = FoundAuthorities { kubernetes, etcd, front_proxy, service_account };
     let now = time::OffsetDateTime::from_unix_timestamp(NOW).unwrap();
     let authorities = Authorities::complete(found, &identity::policy(&world.cluster), now, &mut System).unwrap();
-    let text = escrow(&world.cluster.name, &authorities, None);
+    let text = escrow(&world.cluster.name, &authorities, &[]);
     let origin = Position { file: "cluster.yaml".into(), line: 8, column: 3 };
     EscrowFile { path: "berlin.escrow".to_owned(), origin, kept: Some(Secret::new(text.expose())) }
 }

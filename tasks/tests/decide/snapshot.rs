@@ -157,7 +157,7 @@ fn where_there_is_nothing_to_keep_none_is_taken() {
 fn all_that_decides_is_looked_at() {
     let cluster = own_etcd();
     assert!(looks(cluster.host("worker1").unwrap()).is_empty());
-    assert_eq!((looks(cluster.host("cp1").unwrap()).len(), looks(cluster.host("etcd1").unwrap()).len()), (3, 5));
+    assert_eq!((looks(cluster.host("cp1").unwrap()).len(), looks(cluster.host("etcd1").unwrap()).len()), (4, 5));
 }
 
 /// etcdctl writes into a pipe that another program reads: all that it writes comes, and nothing is left, also where it does not begin.

@@ -17,7 +17,9 @@ fn context(name: &str, text: &str) -> Value {
     let pod = json!({"arguments": arguments, "volumes": [{"name": text}], "environment": arguments});
     match name {
         "kube-apiserver/audit-policy.yaml.j2" => json!({"rules": [{"level": text}]}),
-        "kube-apiserver/encryption.yaml.j2" => json!({"resources": [text], "algorithm": "aesgcm", "key": text}),
+        "kube-apiserver/encryption.yaml.j2" => {
+            json!({"resources": [text], "algorithm": "aesgcm", "keys": [{"name": text, "secret": text}]})
+        }
         "kube-apiserver/webhook.yaml.j2" => json!({"cluster": {"server": text}}),
         "chrony/chrony.conf.j2" => {
             json!({"servers": ["ntp1.example.org", "192.0.2.1"], "near": true, "serves": true, "clients": ["10.20.0.12"]})

@@ -200,7 +200,7 @@ fn is_closed(lab: &Lab, kokctl: &Kokctl<'_>, backup: &Path) {
     assert!(holds(&database, CANARIES[1]) && !holds(&database, CANARIES[0]), "Secrets are encrypted in etcd too");
     let Contents { keys, encryption, manifest, .. } = contents;
     let key = ok(&lab.host("cp1").unwrap(), "sed -n 's/^ *secret: *//p' /etc/kubernetes/apiserver/encryption.yaml | tr -d '\"'");
-    assert_eq!(keys.encryption_key().unwrap().expose(), key);
+    assert_eq!(keys.encryption_keys().iter().map(|it| it.secret.expose()).collect::<Vec<_>>(), [key.as_str()]);
     assert!(encryption.unwrap().contains(&key) && manifest.revision.is_some() && manifest.cluster == lab.name());
 }
 

@@ -64,6 +64,7 @@ mod reboots;
 mod recovers;
 mod release_build;
 mod roles;
+mod secrets;
 mod two_clusters;
 mod upgrades;
 mod upgrades_story;

@@ -31,6 +31,7 @@ pub(crate) const API_SERVER: &[(&str, &str)] = &[
     ("audit-log-path", "write kubernetes_audit and audit_log_path"),
     ("audit-webhook-config-file", "write kubernetes_audit_webhook and audit_webhook_server_url"),
     ("encryption-provider-config", "write kube_encrypt_secret_data"),
+    ("encryption-provider-config-automatic-reload", "leave it out: with kube_encrypt_secret_data it is on"),
     ("admission-control-config-file", "write kube_apiserver_admission_control_config_file or kube_pod_security_use_default"),
     ("authentication-config", "write kube_apiserver_use_authentication_config_file"),
     ("authorization-config", "write kube_apiserver_use_authorization_config_file"),

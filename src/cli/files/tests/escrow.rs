@@ -36,13 +36,13 @@ fn what_is_kept_is_known_and_not_printed() {
     let folder = tempfile::tempdir().unwrap();
     assert!(read(folder.path(), "").unwrap().settings.certificates.escrow.unwrap().kept.is_none());
     let made = authorities();
-    write(folder.path(), "berlin.escrow", escrow("berlin", &made, None).expose());
+    write(folder.path(), "berlin.escrow", escrow("berlin", &made, &[]).expose());
     let cluster = read(folder.path(), "").unwrap();
     let body = made.get(AuthorityKind::Etcd).key_pem().unwrap().expose().lines().nth(1).unwrap();
     assert!(!format!("{cluster:?}").contains(body), "a key is printed");
     let kept = cluster.settings.certificates.escrow.unwrap().kept.unwrap();
     assert!(String::from_utf8_lossy(kept.expose()).contains(body));
-    write(folder.path(), "berlin.escrow", escrow("hamburg", &made, None).expose());
+    write(folder.path(), "berlin.escrow", escrow("hamburg", &made, &[]).expose());
     let said = read(folder.path(), "").unwrap_err();
     assert!(said.contains("keys of the cluster `hamburg`") && said.contains("cluster.yaml:8:"), "{said}");
 }
@@ -51,7 +51,7 @@ fn what_is_kept_is_known_and_not_printed() {
 fn authorities_of_ones_own_are_those_that_are_kept() {
     let folder = tempfile::tempdir().unwrap();
     let (kept, other) = (authorities(), authorities());
-    write(folder.path(), "berlin.escrow", escrow("berlin", &kept, None).expose());
+    write(folder.path(), "berlin.escrow", escrow("berlin", &kept, &[]).expose());
     for (made, is_right) in [(&kept, true), (&other, false)] {
         let etcd = made.get(AuthorityKind::Etcd);
         write(folder.path(), "a.crt", etcd.certificate_pem());

@@ -29,8 +29,15 @@ fn authorities(made: OffsetDateTime) -> Authorities {
     Authorities::generate(&Policy::default(), made, &mut SystemRandomness).unwrap()
 }
 
-fn key(text: &str) -> Zeroizing<String> {
-    Zeroizing::new(text.to_owned())
+/// A cluster's first key.
+fn key(text: &str) -> NamedKeys {
+    keys(&[("kokctl", text)])
+}
+
+fn keys(pairs: &[(&str, &str)]) -> NamedKeys {
+    let mut keys = NamedKeys::default();
+    pairs.iter().for_each(|(name, key)| keys.add(name, key));
+    keys
 }
 
 fn same(found: FoundAuthorities, authorities: &Authorities) -> bool {
@@ -46,19 +53,19 @@ fn the_next_run_takes_what_this_one_has_made() {
     let (cluster, now) = (cluster(folder.path(), CLUSTER), OffsetDateTime::now_utc());
     let made = authorities(now);
     let first = Escrowed::read(&cluster, None).unwrap();
-    assert!(first.found(NONE, now).unwrap().etcd.is_none() && first.encryption_key().is_none());
+    assert!(first.found(NONE, now).unwrap().etcd.is_none() && first.encryption_keys().is_empty());
     assert_eq!(first.keep(&made, NONE).unwrap(), Some(folder.path().join("berlin.escrow")));
     let mut second = Escrowed::read(&cluster, None).unwrap();
     assert!(same(second.found(NONE, now).unwrap(), &made));
     assert_eq!(second.keep(&made, CP1).unwrap(), None, "nothing is written twice");
     assert!(!second.is_owed(CP1));
     // The key to encrypt with came later than the rest.
-    second.uses(key("a2V5"));
+    second.uses(&key("a2V5"));
     assert!(second.is_owed(CP1) && second.is_owed(WITHOUT_ETCD));
     assert!(second.keep(&made, CP1).unwrap().is_some());
     let mut third = Escrowed::read(&cluster, None).unwrap();
-    assert!(third.encryption_key() == Some(key("a2V5")));
-    third.uses(key("a2V5"));
+    assert!(third.encryption_keys().pairs() == [("kokctl", "a2V5")]);
+    third.uses(&key("a2V5"));
     assert!(!third.is_owed(CP1) && third.keep(&made, CP1).unwrap().is_none());
 }
 
@@ -69,7 +76,7 @@ async fn nothing_that_is_kept_is_overwritten() {
     let (cluster, now) = (cluster(folder.path(), CLUSTER), OffsetDateTime::now_utc());
     let made = authorities(now);
     let mut first = Escrowed::read(&cluster, None).unwrap();
-    first.uses(key("a2V5"));
+    first.uses(&key("a2V5"));
     first.keep(&made, NONE).unwrap();
     let file = folder.path().join("berlin.escrow");
     let before = fs::read(&file).unwrap();
@@ -87,13 +94,41 @@ async fn nothing_that_is_kept_is_overwritten() {
     refused(escrow.keep(&others(|found| found.service_account = None), CP1), "the key of service accounts");
     refused(escrow.keep(&others(|found| found.front_proxy = None), CP1), "an authority");
     let mut escrow = Escrowed::read(&cluster, None).unwrap();
-    escrow.of_host = Some(key("b3RoZXI="));
+    escrow.of_host = key("b3RoZXI=");
     refused(escrow.keep(&made, CP1), "the key to encrypt with");
-    escrow.uses(key("b3RoZXI="));
+    escrow.uses(&key("b3RoZXI="));
     refused(escrow.compare(CP1, &Links::new()).await.map(|()| None), "the key to encrypt with");
     let mut asks = Escrowed::read(&cluster, None).unwrap();
     let keepers = Keepers { encryption: Some("cp1"), ..CP1 };
     assert!(asks.compare(keepers, &Links::new()).await.err().unwrap().what.contains("no connection to cp1"), "the host is asked");
+}
+
+/// Whatever stage the rotation is in, all keys are kept before any host gets them, and the one that goes is needed by backups from before.
+#[test]
+fn a_new_key_is_kept_beside_the_old_one() {
+    let folder = tempfile::tempdir().unwrap();
+    let (cluster, now) = (cluster(folder.path(), CLUSTER), OffsetDateTime::now_utc());
+    let made = authorities(now);
+    let kept = |used: &[(&str, &str)]| {
+        let mut escrow = Escrowed::read(&cluster, None).unwrap();
+        escrow.uses(&keys(used));
+        let is_owed = escrow.is_owed(CP1);
+        assert_eq!(escrow.keep(&made, CP1).unwrap().is_some(), is_owed, "{used:?}");
+        is_owed
+    };
+    let (old, new) = (("kokctl", "a2V5"), ("kokctl-1795723865", "bmV1"));
+    assert!(kept(&[old]) && kept(&[old, new]));
+    assert!(!kept(&[old, new]) && !kept(&[new]));
+    // Who founds the cluster with them writes with the newest, and reads what was backed up before.
+    assert_eq!(Escrowed::read(&cluster, None).unwrap().encryption_keys().pairs(), [new, old]);
+    let mut other = Escrowed::read(&cluster, None).unwrap();
+    other.uses(&keys(&[("kokctl-1795723865", "b3RoZXI=")]));
+    assert!(other.keep(&made, CP1).err().unwrap().what.starts_with("the key to encrypt with"), "two keys of one name");
+    // As an escrow of another machine, which nobody has asked since.
+    let mut third = Escrowed::read(&cluster, None).unwrap();
+    third.uses(&keys(&[("kokctl-1795723999", "ZHJlaQ==")]));
+    assert!(third.keep(&made, CP1).unwrap().is_some());
+    assert_eq!(Escrowed::read(&cluster, None).unwrap().encryption_keys().names(), ["kokctl-1795723999", "kokctl-1795723865", "kokctl"]);
 }
 
 /// The hosts have the same authority as the escrow; that is not what is wrong.
@@ -130,7 +165,7 @@ async fn the_key_to_encrypt_with_is_fetched_only_where_something_is_done_or_lack
     fs::remove_file(&escrow).unwrap();
     assert!(prepared().await.unwrap_err().contains("no connection to cp1"), "everything is");
     let mut whole = Escrowed::read(&cluster, None).unwrap();
-    whole.uses(key("a2V5"));
+    whole.uses(&key("a2V5"));
     whole.keep(&authorities(now), NONE).unwrap();
     assert_eq!(prepared().await, Ok(0));
 }
@@ -145,7 +180,7 @@ fn an_authority_that_is_only_made_up_is_not_kept() {
     assert_eq!(escrow.keep(&made, WITHOUT_ETCD).unwrap(), None);
     assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
     assert!(escrow.may_end().is_ok());
-    escrow.uses(key("a2V5"));
+    escrow.uses(&key("a2V5"));
     let refused = [escrow.may_end().err(), escrow.keep(&made, WITHOUT_ETCD).err()];
     assert!(refused.into_iter().all(|failure| failure.unwrap().hint.unwrap().contains("--limit")), "a key is used that nobody keeps");
 }
@@ -167,7 +202,7 @@ fn without_the_field_nothing_is_kept() {
     let folder = tempfile::tempdir().unwrap();
     let cluster = cluster(folder.path(), &CLUSTER.replace("{escrow: berlin.escrow}", "{}"));
     let mut escrow = Escrowed::read(&cluster, None).unwrap();
-    escrow.uses(key("a2V5"));
+    escrow.uses(&key("a2V5"));
     assert!(escrow.may_end().is_ok() && !escrow.is_owed(CP1));
     assert_eq!(escrow.keep(&authorities(OffsetDateTime::now_utc()), NONE).unwrap(), None);
     assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);

@@ -16,6 +16,8 @@ use super::host::Host;
 /// What is stored in etcd.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(crate) struct Api {
+    /// How many values in etcd are encrypted, by their marks.
+    pub(crate) values: BTreeMap<String, u64>,
     pub(crate) nodes: BTreeMap<String, NodeState>,
     pub(crate) objects: BTreeMap<String, Value>,
     /// Names of bootstrap tokens, and how many seconds each has left.

@@ -3,11 +3,13 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use kok_tasks::digest::sha256;
+use kok_tasks::documents::encryption_keys;
 use kok_tasks::observe::{
-    BLOCK_BEGIN, BLOCK_END, ETCD, Firewall, ImageState, ImageStore, Installed, KUBELET, Kind, Look, Metadata, ModuleState, Neighbour,
-    Observations, PathState, Piece, PodNetwork, ProgramVersions, STATIC_PODS, SwapState, TimeTracking, UnitState, kubeconfig_certificate,
-    kubeconfig_server, version_of,
+    BLOCK_BEGIN, BLOCK_END, ETCD, EncryptionKeys, EncryptionRead, Firewall, ImageState, ImageStore, Installed, KUBELET, Kind, Look,
+    Metadata, ModuleState, Neighbour, Observations, PathState, Piece, PodNetwork, ProgramVersions, STATIC_PODS, SwapState, TimeTracking,
+    UnitState, kubeconfig_certificate, kubeconfig_server, version_of,
 };
+use kok_tasks::snapshot::ENCRYPTION;
 
 /// Something at a path.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -41,6 +43,8 @@ pub(crate) struct Host {
     pub(crate) programs: BTreeMap<String, u64>,
     /// Versions of programs that somebody else has put there: what runs, and what would.
     pub(crate) versions: ProgramVersions,
+    /// The sum and the names of the keys to encrypt with that its API server has read; before any was replaced, those that are there.
+    pub(crate) keys_read: Option<(String, Vec<String>)>,
     /// Programs of static pods, and etcd as a unit, that are away for a moment.
     pub(crate) down: BTreeSet<String>,
     /// Seconds since boot; every change takes one.
@@ -88,6 +92,7 @@ impl Host {
             images: BTreeMap::new(),
             programs: BTreeMap::new(),
             versions: ProgramVersions::new(),
+            keys_read: None,
             down: BTreeSet::new(),
             now: 100,
         };
@@ -277,6 +282,11 @@ impl Host {
                     .is_some_and(|it| it.content.contains(&format!(" {address}/32 ")));
                 seen.neighbours.insert(*address, if ours { Neighbour::Ours } else { Neighbour::Silent });
             }
+            Look::EncryptionKeys => seen.encryption_keys = Some(self.encryption_keys()),
+            Look::EncryptionRead => {
+                let (digest, _) = self.keys_read.clone().unwrap_or_else(|| self.keys_there());
+                seen.encryption_read = Some(EncryptionRead { digest: Some(digest), age_seconds: Some(1_000) });
+            }
             Look::Swap => seen.swap = Some(self.swap.clone()),
             Look::Firewall => seen.firewall = Some(self.firewall.clone()),
             Look::Images if self.is_active("containerd.service") => seen.images = Some(ImageStore::Images(self.images.clone())),
@@ -285,6 +295,25 @@ impl Host {
         }
         seen.monotonic_microseconds = self.now * 1_000_000;
         seen.clock_nanoseconds = i128::from(BOOT + self.now) * 1_000_000_000;
+    }
+
+    /// The keys to encrypt with that its file has.
+    fn encryption_keys(&self) -> EncryptionKeys {
+        let Some(file) = self.paths.get(ENCRYPTION) else { return EncryptionKeys::default() };
+        let keys = encryption_keys(&file.content);
+        let manifest = self.paths.get("/etc/kubernetes/manifests/kube-apiserver.yaml");
+        EncryptionKeys {
+            digest: file.sum.clone(),
+            sum: sha256(format!("{keys:?}").as_bytes()),
+            reloads: manifest.is_none_or(|manifest| !manifest.content.contains("# reads its keys once")),
+            names: keys.into_iter().map(|(name, _)| name.to_owned()).collect(),
+        }
+    }
+
+    /// The sum and the names of those.
+    pub(crate) fn keys_there(&self) -> (String, Vec<String>) {
+        let keys = self.encryption_keys();
+        (keys.digest, keys.names)
     }
 
     /// What chronyd says: a host that serves time follows its own clock, the others follow one that serves.

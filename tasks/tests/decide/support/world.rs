@@ -8,6 +8,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use kok_crds::model::Cluster;
 use kok_tasks::bundle::Bundle;
 use kok_tasks::change::{Change, ChangeKind, Verdict};
+use kok_tasks::digest::sha256;
+use kok_tasks::documents::encryption_configuration;
 use kok_tasks::drain::Workload;
 use kok_tasks::facts::HostFacts;
 use kok_tasks::gate::api_server_url;
@@ -188,6 +190,7 @@ impl World {
                 Look::NetworkCheck(_) => {
                     seen.network_check = Some(api::reports(&self.api, &self.hosts, self.cluster.network.pod_cidrs().len() as u64))
                 }
+                Look::EncryptedValues => seen.encrypted_values = Some(Ok(self.api.values.clone())),
                 Look::Ipv6 => {
                     seen.ipv6 = Some(good_ipv6());
                     let listens = host.sysctls.iter().filter(|(name, _)| name.ends_with(".accept_ra"));
@@ -277,9 +280,19 @@ impl World {
             SecretName::KubeletFile { host, path } => {
                 Some(secrets::kubelet_file(self.files, &self.cluster, self.cluster.host(host).unwrap(), path))
             }
+            SecretName::EncryptionConfiguration { keeper, keys, .. } => Some(self.encryption(keeper.as_deref(), keys)),
             _ => None,
         };
         issued.unwrap_or_else(|| secret(self.files, name))
+    }
+
+    /// Keys by these names, those of a host, or a first one.
+    fn encryption(&self, keeper: Option<&str>, keys: &[String]) -> String {
+        let of_keeper = keeper.map(|keeper| self.hosts[keeper].keys_there().1).unwrap_or_else(|| vec!["kokctl".to_owned()]);
+        let names = if keys.is_empty() { of_keeper } else { keys.to_vec() };
+        let secrets: Vec<String> = names.iter().map(|name| sha256(name.as_bytes())).collect();
+        let pairs: Vec<(&str, &str)> = names.iter().map(String::as_str).zip(secrets.iter().map(String::as_str)).collect();
+        encryption_configuration(&self.cluster, &pairs).unwrap()
     }
 
     fn resource(&mut self, host: &str, resource: &Resource, change: &Change) {

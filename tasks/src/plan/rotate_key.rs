@@ -1,0 +1,239 @@
+//! The plans that replace the key with which API servers encrypt, one for each stage: every API server reads the new key, every one writes with it, all that
+//! is encrypted is written anew, and the old key goes (Kubernetes, "Encrypting Confidential Data at Rest": rotating a decryption key). A stage is made only
+//! when nothing of the one before it is left to do, and what is left of each is seen on the hosts and in etcd.
+
+use std::time::Duration;
+
+use kok_crds::model::{Cluster, Host};
+use kok_crds::{go_duration, listed};
+
+use super::draft::{Draft, Edge};
+use super::graph::Plan;
+use super::make::{Making, Seen, compared, defect, enter};
+use super::reason::Reason;
+use super::refusal::Refusal;
+use super::select::Selection;
+use crate::api_files::{ENCRYPTION, ENCRYPTION_SUMMARY, encryption_summary};
+use crate::backup;
+use crate::encryption::{age, new_name};
+use crate::observe::{ApiServerState, EncryptionKeys, Look, Looks, PathState};
+use crate::operations::{Operation, ReadsEncryption, RewriteEncrypted};
+use crate::preconditions;
+use crate::resources::{File, FileContent, Replace, Resource};
+use crate::secret_name::SecretName;
+
+/// What of a rotation is done by a plan.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum KeyStage {
+    /// Every API server can read what is encrypted with the new key.
+    Read,
+    /// Every API server encrypts with it.
+    First,
+    /// Nothing in etcd is encrypted with another one.
+    Rewritten,
+    /// No API server has another one.
+    Alone,
+}
+
+impl KeyStage {
+    /// The stage after this one.
+    #[must_use]
+    pub const fn next(self) -> Option<Self> {
+        match self {
+            Self::Read => Some(Self::First),
+            Self::First => Some(Self::Rewritten),
+            Self::Rewritten => Some(Self::Alone),
+            Self::Alone => None,
+        }
+    }
+}
+
+/// A stage on the way to a new key.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct KeyRotation<'a> {
+    /// The name of the new key.
+    pub key: &'a str,
+    /// What is done now.
+    pub stage: KeyStage,
+}
+
+const TASK: &str = "secrets";
+
+/// An API server looks at its file once a minute, and again after some seconds where it could not read it.
+const READ_WITHIN: Duration = Duration::from_secs(180);
+
+/// What an API server was asked before it read its file may be encrypted with the key from before, and be written until it gives the request up: after a
+/// minute, unless the owner says otherwise (`--request-timeout`).
+const LONGEST_REQUEST: Duration = Duration::from_secs(60);
+const RESERVE: Duration = Duration::from_secs(5);
+
+fn longest_request(cluster: &Cluster) -> Duration {
+    let said = cluster.settings.components.api_server.options.get("request-timeout").and_then(|text| go_duration(text.as_str()?));
+    said.unwrap_or(LONGEST_REQUEST) + RESERVE
+}
+
+/// Some dozens of objects are written in a second: so many seconds are some hundred thousand objects.
+const REWRITTEN_WITHIN: Duration = Duration::from_secs(4 * 3600);
+
+/// What a first look at a host asks.
+#[must_use]
+pub fn rotate_key_looks(host: &Host) -> Looks {
+    let mut looks: Looks = backup::looks(host).into_iter().collect();
+    if host.roles.control_plane {
+        looks.extend([Look::Path(ENCRYPTION.to_owned()), Look::Content(ENCRYPTION_SUMMARY.to_owned())]);
+        looks.extend([Look::EncryptionKeys, Look::EncryptionRead, Look::ApiServer]);
+    }
+    looks
+}
+
+/// The name of the key that a rotation leads to: of one that is under way the newest there is, else a new one.
+///
+/// # Errors
+/// [`Refusal`]s where the key can't be replaced now: all control planes have to answer, and to go by keys of kokctl's as the file asks for them.
+pub fn key_to_encrypt_with(cluster: &Cluster, seen: &Seen, now_seconds: i64) -> Result<String, Vec<Refusal>> {
+    let refusals = refused(cluster, seen);
+    if !refusals.is_empty() {
+        return Err(refusals);
+    }
+    let all: Vec<&[String]> = cluster.control_planes().map(|host| keys(seen, host).names.as_slice()).collect();
+    let names = || all.iter().flat_map(|names| names.iter()).map(String::as_str);
+    // Of a rotation that was ended in the last minute an API server may not have read the end yet.
+    let has_read = |host: &Host| {
+        let read = seen.observations(&host.name).encryption_read.as_ref().and_then(|read| read.digest.as_ref());
+        read == Some(&keys(seen, host).digest)
+    };
+    let is_first = names().all(|name| age(name) == 0);
+    let is_read = is_first || cluster.control_planes().all(has_read);
+    let is_steady = is_read && all.iter().all(|names| names.len() == 1 && Some(names) == all.first());
+    let newest = names().max_by_key(|name| age(name)).filter(|_| !is_steady);
+    Ok(newest.map_or_else(|| new_name(now_seconds, names()), str::to_owned))
+}
+
+/// The plan for a stage.
+///
+/// # Errors
+/// As [`key_to_encrypt_with`].
+pub fn rotate_key(cluster: &Cluster, rotation: &KeyRotation<'_>, seen: &Seen) -> Result<Making, Vec<Refusal>> {
+    let refusals = refused(cluster, seen);
+    if !refusals.is_empty() {
+        return Err(refusals);
+    }
+    let (mut plan, mut edges) = (Plan::default(), Vec::new());
+    let mut all_read = Vec::new();
+    for host in cluster.control_planes() {
+        let mut draft = Draft::new(&host.name, TASK);
+        let file = configuration(cluster, rotation, seen, host).map(|file| draft.add("encryption", Resource::File(file)));
+        let settled = (rotation.stage == KeyStage::Rewritten).then(|| longest_request(cluster));
+        let reads = ReadsEncryption { settled: settled.map(|time| time.as_secs()) };
+        let read = draft.add("read", Operation::ReadsEncryption(reads));
+        draft.within(READ_WITHIN + settled.unwrap_or_default());
+        if let Some(file) = file {
+            draft.follows(&read, &file, Reason::Reads);
+        }
+        all_read.push(read);
+        edges.extend(enter(&mut plan, draft).map_err(|refusal| vec![refusal])?);
+    }
+    if let (KeyStage::Rewritten, Some(speaker)) = (rotation.stage, cluster.control_planes().next()) {
+        let mut draft = Draft::new(&speaker.name, TASK);
+        let resources = cluster.settings.security.encryption.resources.clone();
+        let step = draft.add("rewritten", Operation::RewriteEncrypted(RewriteEncrypted { key: rotation.key.to_owned(), resources }));
+        draft.within(REWRITTEN_WITHIN);
+        for read in &all_read {
+            draft.needs(&step, read, Reason::Because("what it writes until then may be encrypted with the key from before"));
+        }
+        edges.extend(enter(&mut plan, draft).map_err(|refusal| vec![refusal])?);
+    }
+    for Edge { later, earlier, reason } in edges {
+        plan.order(&later, &earlier, reason).map_err(|sentence| vec![defect(sentence)])?;
+    }
+    compared(plan, seen, &Selection::whole())
+}
+
+static NO_KEYS: EncryptionKeys = EncryptionKeys { digest: String::new(), sum: String::new(), reloads: false, names: Vec::new() };
+
+fn keys<'a>(seen: &'a Seen, host: &Host) -> &'a EncryptionKeys {
+    seen.observations(&host.name).encryption_keys.as_ref().unwrap_or(&NO_KEYS)
+}
+
+/// The names that a control plane is to have in this stage.
+fn wanted(rotation: &KeyRotation<'_>, has: &[String]) -> Vec<String> {
+    let key = || rotation.key.to_owned();
+    let others = has.iter().filter(|name| *name != rotation.key).cloned();
+    match rotation.stage {
+        KeyStage::Read if has.iter().any(|name| name == rotation.key) => has.to_vec(),
+        KeyStage::Read => others.chain([key()]).collect(),
+        KeyStage::First | KeyStage::Rewritten if has.first().is_some_and(|name| name == rotation.key) => has.to_vec(),
+        KeyStage::First | KeyStage::Rewritten => [key()].into_iter().chain(others).collect(),
+        KeyStage::Alone => vec![key()],
+    }
+}
+
+/// The file with these names, if it is another one by now.
+fn configuration(cluster: &Cluster, rotation: &KeyRotation<'_>, seen: &Seen, host: &Host) -> Option<File> {
+    let has = &keys(seen, host).names;
+    let names = wanted(rotation, has);
+    let found = seen.observations(&host.name).paths.get(ENCRYPTION).and_then(PathState::present).filter(|_| names != *has)?;
+    let has_all = |other: &&Host| names.iter().all(|name| keys(seen, other).names.contains(name));
+    // Its own first: nobody else is asked for what it has itself.
+    let keeper = [host].into_iter().chain(cluster.control_planes()).find(has_all);
+    let new = keeper.is_none().then(|| rotation.key.to_owned());
+    let because = format!("it has the keys {}, and is to have {}", has.join(", "), names.join(", "));
+    let replace = Some(Replace { because, changed_nanoseconds: found.changed_nanoseconds });
+    let name = SecretName::EncryptionConfiguration { keeper: Some(keeper.unwrap_or(host).name.clone()), keys: names, new };
+    Some(File::new(ENCRYPTION, 0o600, FileContent::Secret { name, replace, without: None }))
+}
+
+fn refused(cluster: &Cluster, seen: &Seen) -> Vec<Refusal> {
+    let refusals = preconditions::check_reset(cluster, seen);
+    if !refusals.is_empty() {
+        return refusals;
+    }
+    if !cluster.settings.security.encryption.enabled {
+        let refusal = Refusal::new("the cluster does not encrypt what etcd holds, so there is no key to replace");
+        return vec![refusal.hint("write `kube_encrypt_secret_data: true`, and run `kokctl apply`")];
+    }
+    let mut refusals: Vec<Refusal> = cluster.control_planes().filter_map(|host| unfit(cluster, seen, host)).collect();
+    refusals.extend(others(cluster, seen).filter(|_| refusals.is_empty()));
+    refusals
+}
+
+/// What keeps the key of a control plane from being replaced.
+fn unfit(cluster: &Cluster, seen: &Seen, host: &Host) -> Option<Refusal> {
+    let observed = seen.observations(&host.name);
+    let at = |what: &str| Refusal::new(what).at(format!("host {} ({})", host.name, host.address));
+    match &observed.api_server {
+        Some(ApiServerState::Ready) => {}
+        Some(ApiServerState::NotReady(said)) => {
+            let refusal = at("its API server is not ready, and has to read the new key").because(said.trim().to_owned());
+            return Some(refusal.hint("see `kokctl status`, and mend it first").passing());
+        }
+        Some(ApiServerState::Absent) | None => {
+            return Some(
+                at("it is no control plane of the cluster yet").hint("run `kokctl apply` first, or take the host out of the file"),
+            );
+        }
+    }
+    let keys = keys(seen, host);
+    let said = observed.contents.get(ENCRYPTION_SUMMARY).map(|text| String::from_utf8_lossy(text).into_owned());
+    if keys.names.is_empty() || said.as_deref() != Some(&encryption_summary(cluster)) {
+        let refusal =
+            at("it does not encrypt as the file asks for").because("keys are replaced once nothing else is to be done about them");
+        return Some(refusal.hint("run `kokctl apply` first"));
+    }
+    (!keys.reloads).then(|| {
+        at("its API server would not read another key")
+            .because("it was started without `--encryption-provider-config-automatic-reload`, as by earlier versions of kokctl")
+            .hint("run `kokctl apply` first, which starts API servers anew with it, one after the other")
+    })
+}
+
+/// Two control planes whose keys have the same names, and are others: what one of them writes the other could not read.
+fn others(cluster: &Cluster, seen: &Seen) -> Option<Refusal> {
+    let planes: Vec<(&Host, &EncryptionKeys)> = cluster.control_planes().map(|host| (host, keys(seen, host))).collect();
+    let differs = |one: &EncryptionKeys| planes.iter().find(|(_, other)| one.names == other.names && one.sum != other.sum);
+    let (one, (other, _)) = planes.iter().find_map(|(host, keys)| Some((host, differs(keys)?)))?;
+    let hosts = listed([one.name.as_str(), other.name.as_str()]);
+    let refusal =
+        Refusal::new(format!("{hosts} have other keys of the same names")).because("what one of them writes the other can't read");
+    Some(refusal.hint(format!("compare {ENCRYPTION} of both, and put into both what reads the Secrets that there are")))
+}
