@@ -8,7 +8,8 @@ use serde::Deserialize;
 use super::parse::Section;
 
 /// The end of the newest log of etcd, the API server and the controllers, where the kubelet keeps them; of etcd as a unit, and of a kubelet that does not run, or has
-/// not for long, the end of its journal, with what stands before a line in the logs of containers.
+/// not for long, the end of its journal, with what stands before a line in the logs of containers. A kubelet that has just started again writes its whole configuration,
+/// some hundred lines that begin with blanks, behind what the one before it said.
 pub(super) const SCRIPT: &str = r#"for name in etcd kube-apiserver kube-controller-manager kube-scheduler; do
   mark last-words "$name"
   newest=$(ls -t /var/log/pods/kube-system_"$name"-*/"$name"/*.log 2>/dev/null | head -n 1)
@@ -22,7 +23,7 @@ started=$(systemctl show -p ExecMainStartTimestampMonotonic --value kubelet.serv
 read -r now _ </proc/uptime
 if [ -e /etc/systemd/system/kubelet.service ] && { ! systemctl is-active --quiet kubelet.service || [ $((${now%.*} - ${started:-0} / 1000000)) -lt 10 ]; }; then
   mark last-words kubelet
-  journalctl -u kubelet.service -n 40 -o cat --no-pager 2>/dev/null | cut -c 1-1000 | sed 's/^/- - - /'
+  journalctl -u kubelet.service -n 400 -o cat --no-pager 2>/dev/null | grep -v '^[[:space:]]' | tail -n 40 | cut -c 1-1000 | sed 's/^/- - - /'
 fi
 "#;
 
