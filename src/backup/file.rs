@@ -2,7 +2,7 @@
 
 use std::fs::File;
 use std::io::{self, BufWriter, ErrorKind};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use kok_tasks::backup::{BEGINNING, BackupName, MANIFEST, Manifest, SNAPSHOT, Versions, snapshot_bytes};
 use kok_tasks::snapshot::{Damage, Decoder, Form};
@@ -12,13 +12,58 @@ use super::folder::{BackupPlace, Part};
 use super::seal::{Seal, Sealing};
 use crate::failure::{Failure, Kind};
 
-/// A backup that is whole and on the disk.
+/// A backup that is whole and on the disk, and has no name yet: dropped as such, it is gone. While it is there nobody takes it for left.
+pub struct WholeBackup {
+    place: BackupPlace,
+    part: Part,
+    /// Has the lock.
+    _file: File,
+    name: BackupName,
+    bytes: u64,
+    manifest: Manifest,
+}
+
+impl WholeBackup {
+    /// What it is to be called.
+    #[must_use]
+    pub fn name(&self) -> &BackupName {
+        &self.name
+    }
+
+    /// The length of the file.
+    #[must_use]
+    pub fn bytes(&self) -> u64 {
+        self.bytes
+    }
+
+    /// What it says of itself.
+    #[must_use]
+    pub fn manifest(&self) -> &Manifest {
+        &self.manifest
+    }
+
+    /// By which it can be read.
+    #[must_use]
+    pub fn path(&self) -> &Path {
+        self.part.unnamed()
+    }
+
+    /// Gives it its name.
+    ///
+    /// # Errors
+    /// [`Failure`] if the disk does not take that, or has one of this name.
+    pub fn keep(self) -> Result<KeptBackup, Failure> {
+        let Self { place, part, bytes, manifest, .. } = self;
+        let path = part.name().map_err(|error| cannot(&place, &error))?;
+        Ok(KeptBackup { path, bytes, manifest })
+    }
+}
+
+/// A backup that is whole and on the disk, under its name.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct KeptBackup {
     /// Where it is.
     pub path: PathBuf,
-    /// Where it is in a bucket.
-    pub address: Option<String>,
     /// The length of the file.
     pub bytes: u64,
     /// What it says of itself.
@@ -98,17 +143,17 @@ impl BackupFile {
         self.archive.push(&std::mem::take(&mut self.beginning)).map_err(Trouble::Disk)
     }
 
-    /// The host has sent all: compares it with the digest that etcd has put at its end, says at the end of the file what it is, and gives it its name.
+    /// The host has sent all: compares it with the digest that etcd has put at its end, and says at the end of the file what it is.
     ///
     /// # Errors
     /// [`Failure`] if the snapshot is not whole, or the disk takes no more; then nothing is kept.
-    pub fn finish(self, made: Made) -> Result<KeptBackup, Failure> {
+    pub fn finish(self, made: Made) -> Result<WholeBackup, Failure> {
         let place = self.place.clone();
         self.end(made).map_err(|trouble| told(&place, trouble))
     }
 
-    fn end(self, made: Made) -> Result<KeptBackup, Trouble> {
-        let Self { name, part, mut archive, decoder, .. } = self;
+    fn end(self, made: Made) -> Result<WholeBackup, Trouble> {
+        let Self { place, name, part, mut archive, decoder, .. } = self;
         decoder.finish().map_err(Trouble::Damage)?;
         let disk = Trouble::Disk;
         archive.end().map_err(disk)?;
@@ -118,8 +163,7 @@ impl BackupFile {
         let output = archive.finish().and_then(Sealing::finish).map_err(disk)?;
         let file = output.into_inner().map_err(|error| Trouble::Disk(error.into_error()))?;
         let bytes = file.sync_all().and_then(|()| file.metadata()).map_err(disk)?.len();
-        let path = part.name().map_err(disk)?;
-        Ok(KeptBackup { path, address: None, bytes, manifest })
+        Ok(WholeBackup { place, part, _file: file, name, bytes, manifest })
     }
 }
 

@@ -165,6 +165,11 @@ pub(super) struct Part {
 }
 
 impl Part {
+    /// Where it is as long as it has no name.
+    pub(super) fn unnamed(&self) -> &Path {
+        &self.part
+    }
+
     /// It is whole, and on the disk: gives it its name, which replaces nothing. Says where it is.
     pub(super) fn name(mut self) -> io::Result<PathBuf> {
         match renameat_with(CWD, &self.part, CWD, &self.path, RenameFlags::NOREPLACE) {

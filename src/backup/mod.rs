@@ -10,7 +10,7 @@ mod seal;
 mod tests;
 
 pub use bucket::{Bucket, BucketKey, Stored};
-pub use file::{BackupFile, KeptBackup, Made};
+pub use file::{BackupFile, KeptBackup, Made, WholeBackup};
 pub use folder::{BackupPlace, Found};
-pub use read::{Contents, KeysFile, Spool, check, manifest_of, read};
+pub use read::{Contents, Spool, check, manifest_of, read};
 pub use seal::{Identities, Seal};

@@ -82,45 +82,13 @@ impl Spool {
     }
 }
 
-/// The keys of a backup as an escrow that an apply reads: readable by its owner only, and gone when this is dropped.
-pub struct KeysFile {
-    path: PathBuf,
-}
-
-impl KeysFile {
-    /// In a folder of kokctl's own, which is made.
-    ///
-    /// # Errors
-    /// [`Failure`] if it can't be written.
-    pub fn create(folder: &Path, keys: &Escrow) -> Result<Self, Failure> {
-        let path = folder.join(".restore-keys.yaml.kokctl-part");
-        let pairs: Vec<(&str, &str)> = keys.encryption_keys().iter().map(|key| (key.name.as_str(), key.secret.expose())).collect();
-        let text = kok_pki::escrow(keys.cluster(), keys.authorities(), &pairs);
-        let made = DirBuilder::new().recursive(true).mode(0o700).create(folder);
-        let written = made.and_then(|()| {
-            let _ = fs::remove_file(&path);
-            let mut file = File::options().create_new(true).write(true).mode(0o600).open(&path)?;
-            file.write_all(text.expose().as_bytes())
-        });
-        // Dropped where it was not written whole, so that nothing of it stays.
-        let file = Self { path };
-        written.map_err(|error| {
-            let failure = Failure::new(Kind::Internal, "the keys of the backup can't be unpacked").at(file.path.display().to_string());
-            failure.because(error.to_string()).hint("make room or correct the rights there; nothing was changed")
-        })?;
-        Ok(file)
-    }
-
-    /// Where it is.
+impl Contents {
+    /// The keys as the text of an escrow.
     #[must_use]
-    pub fn path(&self) -> &Path {
-        &self.path
-    }
-}
-
-impl Drop for KeysFile {
-    fn drop(&mut self) {
-        let _ = fs::remove_file(&self.path);
+    pub fn escrow(&self) -> kok_crds::Secret {
+        let keys = &self.keys;
+        let pairs: Vec<(&str, &str)> = keys.encryption_keys().iter().map(|key| (key.name.as_str(), key.secret.expose())).collect();
+        kok_crds::Secret::new(kok_pki::escrow(keys.cluster(), keys.authorities(), &pairs).expose())
     }
 }
 
@@ -268,16 +236,17 @@ fn at_end(mut rest: impl Read) -> Result<(), Trouble> {
 }
 
 fn failure(path: &Path, trouble: &Trouble) -> Failure {
-    let shown = path.display();
-    let of = |what: String, because: String, hint: &str| Failure::new(Kind::Input, what).because(because).hint(hint);
+    let of = |what: &str, because: String, hint: &str| {
+        Failure::new(Kind::Input, what).at(path.display().to_string()).because(because).hint(hint)
+    };
     match trouble {
         Trouble::Closed(Closed::NoIdentity) => {
             let because = "it is encrypted, and no private key was named".to_owned();
-            of(format!("{shown} can't be opened"), because, "name the file with one that it was written for: --identity FILE")
+            of("the backup can't be opened", because, "name the file with one that it was written for: --identity FILE")
         }
         Trouble::Closed(closed @ Closed::OtherIdentity) => {
             let hint = "name a private key that it was written for; `age-keygen -y FILE` prints the public key of one. Nothing was changed";
-            of(format!("{shown} can't be opened"), closed.to_string(), hint)
+            of("the backup can't be opened", closed.to_string(), hint)
         }
         Trouble::Spool(error) => {
             let failure = Failure::new(Kind::Internal, "the snapshot can't be unpacked").because(error.to_string());
@@ -286,16 +255,16 @@ fn failure(path: &Path, trouble: &Trouble) -> Failure {
         Trouble::Disk(error) | Trouble::Closed(Closed::Disk(error)) => match error.kind() {
             ErrorKind::UnexpectedEof => damaged(path, "it is cut off".to_owned()),
             ErrorKind::InvalidData | ErrorKind::Other => damaged(path, format!("it was changed or cut off after it was written ({error})")),
-            _ => of(format!("{shown} can't be read"), error.to_string(), "name a file that `kokctl backup create` has written"),
+            _ => of("the backup can't be read", error.to_string(), "name a file that `kokctl backup create` has written"),
         },
         Trouble::Parts(WrongParts::Format(_)) => {
-            of(format!("{shown} can't be read"), trouble.to_string(), "take the kokctl that has written it, or a later one")
+            of("the backup can't be read", trouble.to_string(), "take the kokctl that has written it, or a later one")
         }
         _ => damaged(path, trouble.to_string()),
     }
 }
 
 fn damaged(path: &Path, because: String) -> Failure {
-    let failure = Failure::new(Kind::Input, format!("{} is no whole backup", path.display())).because(because);
+    let failure = Failure::new(Kind::Input, "that is no whole backup").at(path.display().to_string()).because(because);
     failure.hint("take another one (`kokctl backup list` shows them), or get this one anew from where it was kept; nothing was changed")
 }

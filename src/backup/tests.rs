@@ -52,7 +52,28 @@ fn write(folder: &Path, seconds: i64, seal: &Seal, snapshot: &[u8], piece: usize
     file.add(ENCRYPTION, b"kind: EncryptionConfiguration\n")?;
     file.add(CLUSTER, CANARY.as_bytes())?;
     snapshot.chunks(piece).try_for_each(|piece| file.push(piece))?;
-    file.finish(made())
+    file.finish(made())?.keep()
+}
+
+/// What goes into a bucket alone has no name here: nothing of it stays, and while it is sent nobody takes it for left.
+#[test]
+fn one_that_is_not_kept_leaves_nothing() {
+    let folder = tempfile::tempdir().unwrap();
+    let place = BackupPlace::at(folder.path()).unwrap();
+    let begin = |seconds| {
+        let mut file = BackupFile::create(&place, "demo", seconds, &Seal::Open, Form::Raw).unwrap();
+        file.add(KEYS, keys("demo").as_bytes()).unwrap();
+        file.add(CLUSTER, b"").unwrap();
+        file.push(&snapshot(2)).unwrap();
+        file
+    };
+    let whole = begin(SECONDS).finish(made()).unwrap();
+    assert_eq!(place.list(None).unwrap(), []);
+    // Another one of the same cluster sweeps what is left.
+    let other = begin(SECONDS + 1);
+    assert_eq!(check(whole.path(), None).unwrap_or_else(|failure| panic!("{failure:?}")).manifest, *whole.manifest());
+    drop((whole, other));
+    assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
 }
 
 /// Files of a folder by their names.
@@ -159,7 +180,7 @@ fn keys_of_another_cluster_are_no_part_of_it() {
     file.add(KEYS, keys("other").as_bytes()).unwrap();
     file.add(CLUSTER, b"").unwrap();
     file.push(&snapshot(2)).unwrap();
-    let kept = file.finish(made()).unwrap();
+    let kept = file.finish(made()).and_then(WholeBackup::keep).unwrap();
     assert!(refused(&kept.path, None).because.unwrap().contains("another cluster"));
 }
 

@@ -6,7 +6,6 @@ use std::sync::Arc;
 use clap::Args;
 use kok_crds::Position;
 use kok_crds::model::{Cluster, EscrowFile};
-use kok_pki::Escrow;
 use kok_tasks::artifact::{Artifact, Supply};
 use kok_tasks::backup::{fits_file, fits_new_hosts};
 use kok_tasks::plan::Selection;
@@ -20,7 +19,7 @@ use super::files::{ExtraVars, NamedFiles};
 use super::process;
 use super::recover::{ask, of_units, snapshot};
 use crate::artifacts::BundleFolder;
-use crate::backup::{Contents, KeysFile, Spool, read};
+use crate::backup::{Contents, Spool, read};
 use crate::clock::Clock;
 use crate::engine::{
     self, ApplyRequest, Error, Given, Options, RecoverRequest, RecoverWish, Recovered, Store as _, Survey, Verdict, check_hosts,
@@ -80,7 +79,7 @@ pub(super) async fn run(arguments: &Arguments) -> Result<(), Vec<Failure>> {
     // What the bundle lacks is said before anything stands still.
     let bundle = Arc::new(arguments.bundle.open_or_fetch(&cluster, &transport).await?);
     if arguments.new_hosts {
-        found(arguments, &cluster, &contents.keys, (&bundle, &given), transport.clone()).await?;
+        found(arguments, &cluster, &contents, (&bundle, &given), transport.clone()).await?;
     }
     let begun = if arguments.goes_on { None } else { Some(begin(arguments, &cluster, (&contents, &snapshot)).await?) };
     let origin = arguments.origin(&snapshot);
@@ -107,18 +106,16 @@ pub(super) async fn run(arguments: &Arguments) -> Result<(), Vec<Failure>> {
 async fn found(
     arguments: &Arguments,
     cluster: &Cluster,
-    keys: &Escrow,
+    contents: &Contents,
     (bundle, given): (&Arc<BundleFolder>, &Given),
     transport: Transport,
 ) -> Result<(), Vec<Failure>> {
     let one = |failure: Failure| vec![failure];
-    let folder = engine::FolderStore::new(process::state().map_err(one)?).snapshots_of(&cluster.name);
-    let file = KeysFile::create(&folder, keys).map_err(one)?;
-    let path = std::path::absolute(file.path()).unwrap_or_else(|_| file.path().to_owned()).display().to_string();
-    let origin = Position { file: arguments.backup.display().to_string().into(), line: 1, column: 1 };
+    let path = arguments.backup.display().to_string();
+    let origin = Position { file: path.clone().into(), line: 1, column: 1 };
     // Nobody is there yet who could be taken out.
     let mut cluster = Cluster { removed: Vec::new(), ..cluster.clone() };
-    cluster.settings.certificates.escrow = Some(EscrowFile { path, origin, kept: None });
+    cluster.settings.certificates.escrow = Some(EscrowFile { path, origin, kept: Some(contents.escrow()), is_lent: true });
     let (session, lock) = Session::open(&cluster, &arguments.changing, transport).map_err(one)?;
     let selection = Selection::whole();
     let (bundle, most_failed) = (Arc::clone(bundle), None);

@@ -3,8 +3,10 @@
 mod bucket;
 mod hosts;
 
+use std::path::Path;
+
 use kok_crds::model::Cluster;
-use kok_tasks::backup::{self, CLUSTER, ENCRYPTION, KEYS, Versions, image_version};
+use kok_tasks::backup::{self, CLUSTER, ENCRYPTION, KEYS, Manifest, Versions, image_version};
 use kok_tasks::documents::encryption_keys;
 use kok_tasks::observe::{EtcdState, Looks};
 use kok_tasks::plan::Seen;
@@ -12,7 +14,7 @@ use kok_tasks::preconditions;
 use kok_tasks::snapshot::{self, Snapshot};
 
 use super::context::Context;
-use crate::backup::{BackupFile, BackupPlace, Bucket, KeptBackup, Made, Seal};
+use crate::backup::{BackupFile, BackupPlace, Bucket, Made, Seal, WholeBackup};
 use crate::clock::Clock;
 use crate::event::EventKind;
 use crate::failure::{Failure, Kind};
@@ -31,7 +33,7 @@ pub struct BackupRequest<'a> {
     pub place: &'a BackupPlace,
     /// Where it goes from there.
     pub bucket: Option<&'a Bucket>,
-    /// Whether it stays in the folder when it is in the bucket; what can't be put there does not either.
+    /// Whether it is kept in the folder, too, where there is a bucket.
     pub stays: bool,
     /// Who can read it.
     pub seal: &'a Seal,
@@ -42,7 +44,7 @@ pub struct BackupRequest<'a> {
 ///
 /// # Errors
 /// [`Failure`]s of hosts where no member gives a snapshot or nobody has the keys; [`Failure`] if it can't be written. Then nothing is kept.
-pub async fn back_up(context: &Context, request: &BackupRequest<'_>) -> Result<KeptBackup, Vec<Failure>> {
+pub async fn back_up(context: &Context, request: &BackupRequest<'_>) -> Result<BackedUp, Vec<Failure>> {
     let cluster = request.cluster;
     let (links, seen, mut silent) = look(context, cluster).await?;
     let strangers = preconditions::strangers(cluster, &seen);
@@ -59,29 +61,45 @@ pub async fn back_up(context: &Context, request: &BackupRequest<'_>) -> Result<K
     for failure in silent {
         context.events.send(EventKind::Warning(failure.told()));
     }
-    let kept = write(context, request, &links, sources).await.map_err(|failure| vec![failure])?;
+    let whole = write(context, request, &links, sources).await.map_err(|failure| vec![failure])?;
     drop(links);
-    send(request, kept).await.map_err(|failure| vec![failure])
+    put(request, whole).await.map_err(|failure| vec![failure])
 }
 
-/// Puts it into the bucket, if there is one.
-async fn send(request: &BackupRequest<'_>, kept: KeptBackup) -> Result<KeptBackup, Failure> {
-    let Some(bucket) = request.bucket else { return Ok(kept) };
-    let name = kept.path.file_name().and_then(|name| backup::BackupName::parse(name.to_str()?));
-    let name = name.ok_or_else(|| Failure::new(Kind::Internal, "a backup has no name of one"))?;
-    let sent = bucket.put(&kept.path, &name).await;
-    if !request.stays {
-        // Whoever names a bucket alone wants no files here, and what was made is of this moment.
-        let _ = std::fs::remove_file(&kept.path);
-    }
-    sent.map_err(|failure| match request.stays {
-        true => Failure {
-            kind: Kind::Incomplete,
-            ..failure.hint(format!("{} is whole; the next one is put into the bucket when that works again", kept.path.display()))
-        },
-        false => failure,
-    })?;
-    Ok(KeptBackup { address: Some(bucket.address_of(&name)), ..kept })
+/// A backup that was made.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct BackedUp {
+    /// Where it is: the path of a file, an address in a bucket, or both.
+    pub places: Vec<String>,
+    /// Its length.
+    pub bytes: u64,
+    /// What it says of itself.
+    pub manifest: Manifest,
+}
+
+/// Puts it where it belongs: into the folder, the bucket, or both. What goes into a bucket alone never has a name here, so that nothing of it stays, however
+/// the run ends.
+async fn put(request: &BackupRequest<'_>, whole: WholeBackup) -> Result<BackedUp, Failure> {
+    let (name, bytes, manifest) = (whole.name().clone(), whole.bytes(), whole.manifest().clone());
+    let places = match request.bucket {
+        None => vec![whole.keep()?.path.display().to_string()],
+        Some(bucket) if !request.stays => {
+            bucket.put(whole.path(), &name).await?;
+            vec![bucket.address_of(&name)]
+        }
+        Some(bucket) => {
+            let path = whole.keep()?.path;
+            bucket.put(&path, &name).await.map_err(|failure| in_the_folder_alone(failure, &path))?;
+            vec![path.display().to_string(), bucket.address_of(&name)]
+        }
+    };
+    Ok(BackedUp { places, bytes, manifest })
+}
+
+fn in_the_folder_alone(failure: Failure, path: &Path) -> Failure {
+    let hint = failure.hint.clone().unwrap_or_default();
+    let failure = Failure { kind: Kind::Incomplete, ..failure };
+    failure.hint(format!("{hint}. {} is whole; the next backup goes into the bucket, too, when that works again", path.display()))
 }
 
 /// Whom the parts of a backup come from.
@@ -149,7 +167,7 @@ fn has_all(before: &EncryptionKey, after: &EncryptionKey) -> Result<(), Failure>
     }
 }
 
-async fn write(context: &Context, request: &BackupRequest<'_>, links: &Links, sources: Sources) -> Result<KeptBackup, Failure> {
+async fn write(context: &Context, request: &BackupRequest<'_>, links: &Links, sources: Sources) -> Result<WholeBackup, Failure> {
     let (cluster, now) = (request.cluster, Clock::seconds());
     let Sources { member, form, encryption, control_plane, etcd, etcd_version, revision } = sources;
     let keepers = Keepers { control_plane: control_plane.as_deref(), etcd: etcd.as_deref(), encryption: encryption.as_deref() };

@@ -216,6 +216,8 @@ pub struct EscrowFile {
     pub origin: Position,
     /// What stands in it. Empty until somebody has read it, and where there is none yet.
     pub kept: Option<Secret>,
+    /// Whether that comes from elsewhere, as from a backup whose name the path is: then there is no such file, and none is written.
+    pub is_lent: bool,
 }
 
 impl fmt::Debug for EscrowFile {

@@ -39,7 +39,7 @@ const COLUMNS: [Column; 5] = [
 ];
 
 /// A schedule: minute, hour, day of the month, month and day of the week, as cron and Kubernetes' CronJob have them, in UTC. Where both days are restricted
-/// one of them is enough (crontab(5)).
+/// one of them is enough (crontab(5)). When it comes is cronexpr's word; the fields are for systemd, which has another form.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Schedule {
     text: String,
@@ -55,8 +55,7 @@ impl Schedule {
     /// What is wrong with it, in one sentence.
     pub fn parse(text: &str) -> Result<Self, String> {
         let text = text.trim();
-        let known = SHORT.iter().find(|(name, _)| text.eq_ignore_ascii_case(name)).map_or(text, |(_, fields)| fields);
-        let all: Vec<&str> = known.split_ascii_whitespace().collect();
+        let all: Vec<&str> = long(text).split_ascii_whitespace().collect();
         let Ok(parts) = <[&str; 5]>::try_from(all.as_slice()) else {
             return Err(format!(
                 "it has {} fields, and a schedule has five: minute, hour, day of the month, month, day of the week",
@@ -97,16 +96,15 @@ impl Schedule {
             format!("{of_week}*-{}-{days} {}:{}:00 UTC", numbers(months, month), numbers(hours, hour), numbers(minutes, minute))
         };
         let of_month = numbers(days, day);
-        let [.., month_star, _, week_star] = self.stars;
+        let [.., day_star, _, weekday_star] = self.stars;
         // Vixie's cron, and all after it: both have to be met where one of them begins with a star, else one of them.
-        if month_star || week_star { vec![line(&of_week, &of_month)] } else { vec![line("", &of_month), line(&of_week, "*")] }
+        if day_star || weekday_star { vec![line(&of_week, &of_month)] } else { vec![line("", &of_month), line(&of_week, "*")] }
     }
 
     fn crontab(&self) -> Result<Crontab, cronexpr::Error> {
-        let known = SHORT.iter().find(|(name, _)| self.text.eq_ignore_ascii_case(name)).map_or(self.text.as_str(), |(_, fields)| fields);
         let mut options = ParseOptions::default();
         options.fallback_timezone_option = FallbackTimezoneOption::UTC;
-        parse_crontab_with(known, options)
+        parse_crontab_with(long(&self.text), options)
     }
 }
 
@@ -114,6 +112,11 @@ impl fmt::Display for Schedule {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.write_str(&self.text)
     }
+}
+
+/// What a short form stands for, and anything else as it is.
+fn long(text: &str) -> &str {
+    SHORT.iter().find(|(name, _)| text.eq_ignore_ascii_case(name)).map_or(text, |(_, fields)| fields)
 }
 
 fn weekday_names(weekdays: &[u8]) -> String {
@@ -244,9 +247,9 @@ mod tests {
         let time = jiff::Timestamp::from_second(moment).unwrap().to_zoned(jiff::tz::TimeZone::UTC);
         let [minutes, hours, days, months, weekdays] = &schedule.fields;
         let has = |field: &[u8], number: i8| field.contains(&u8::try_from(number).unwrap());
-        let [.., month_star, _, week_star] = schedule.stars;
+        let [.., day_star, _, weekday_star] = schedule.stars;
         let (day, week) = (has(days, time.day()), has(weekdays, time.weekday().to_sunday_zero_offset()));
-        let is_day = if month_star || week_star { day && week } else { day || week };
+        let is_day = if day_star || weekday_star { day && week } else { day || week };
         has(minutes, time.minute()) && has(hours, time.hour()) && has(months, time.month()) && is_day && time.second() == 0
     }
 }

@@ -1,16 +1,23 @@
 //! Parts of a Cluster whose fields say what variables say: one row, one judge and one reader for both spellings.
 
+mod backup;
+mod hosts;
+
 use crate::Problem;
 use crate::decode::{Decoder, Field, Fields, Form};
 use crate::tree::Value;
 use crate::variables::{LOAD_BALANCERS, Said};
 use crate::words::quote;
+pub(crate) use backup::{BACKUP, BACKUP_KEEP, BACKUP_S3, BACKUP_TO};
+pub(crate) use hosts::{HOST_RESOURCES, KUBE_RESERVED, SYSTEM_RESERVED};
 
 /// A part of a Cluster, or of such a part.
 pub(crate) struct Part {
     pub(crate) form: Form,
     /// Those of its fields that are variables.
     pub(crate) leaves: &'static [Leaf],
+    /// Parts of it, by the field that each is.
+    pub(crate) inner: &'static [(&'static str, &'static Part)],
 }
 
 /// A field that says what a variable says.
@@ -74,6 +81,7 @@ pub(crate) const API_ENDPOINT: Part = Part {
             "The virtual router's number in the hosts' network (VRRP); without it the last number of `vip`.",
         ),
     ],
+    inner: &[],
 };
 
 pub(crate) const ETCD: Part = Part {
@@ -100,6 +108,7 @@ pub(crate) const ETCD: Part = Part {
         leaf("maxRequestBytes", "etcd_max_request_bytes", Kind::Number(0, 1 << 30), "How large one write to etcd may be."),
         leaf("extraArgs", "etcd_extra_vars", Kind::Texts, "Further settings of etcd."),
     ],
+    inner: &[],
 };
 
 /// The DNS cache of each node, a part of the network.
@@ -120,6 +129,7 @@ pub(crate) const NODE_LOCAL_DNS: Part = Part {
         leaf("metricsPort", "nodelocaldns_prometheus_port", Kind::Number(1, 65535), "Port of its metrics."),
         leaf("zones", "nodelocaldns_external_zones", Kind::List, "Zones that it asks other name servers for."),
     ],
+    inner: &[],
 };
 
 pub(crate) const CONTAINER_RUNTIME: Part = Part {
@@ -162,6 +172,7 @@ pub(crate) const CONTAINER_RUNTIME: Part = Part {
         leaf("registryMirrors", "containerd_registries_mirrors", Kind::List, "Where images are fetched from instead of their registries."),
         leaf("registryAuth", "containerd_registry_auth", Kind::List, "Logins to registries; so far none."),
     ],
+    inner: &[],
 };
 
 /// How certificates are made.
@@ -216,145 +227,10 @@ pub(crate) const CERTIFICATES: Part = Part {
         leaf("escrow", "certificate_escrow", Kind::Text, "A file on your side that keeps the keys of all authorities; so far none."),
         leaf("superAdminKubeconfig", "super_admin_kubeconfig", Kind::Flag, "Whether control planes keep super-admin.conf; so far false."),
     ],
+    inner: &[],
 };
 
-/// More than a /16 of a node has addresses for.
-const MOST_PODS: i64 = 65_536;
-/// The kernel's own limit (`PID_MAX_LIMIT`).
-const MOST_PIDS: i64 = 4_194_304;
-
-pub(crate) const HOST_RESOURCES: Part = Part {
-    form: Form {
-        what: "the field `hostResources`",
-        fields: &["kubeReserved", "systemReserved", "evictionHard", "maxPods", "podPidsLimit", "vars", "hostVars", "resources"],
-        refused: &[
-            ("podPIDsLimit", "write it as `podPidsLimit`"),
-            ("sysctls", "write them as `sysctl` under `resources`"),
-            ("entries", "write them as `resources`"),
-        ],
-    },
-    leaves: &[
-        leaf("evictionHard", "eviction_hard", Kind::Texts, "When the kubelet evicts pods: what must be left, by eviction signal."),
-        leaf("maxPods", "kubelet_max_pods", Kind::Number(1, MOST_PODS), "How many pods a node runs at most; so far 110."),
-        leaf(
-            "podPidsLimit",
-            "kubelet_pod_pids_limit",
-            Kind::Number(-1, MOST_PIDS),
-            "How many processes a pod may have; so far -1, no limit.",
-        ),
-    ],
-};
-
-/// What the kubelet calls resources that may be reserved.
-const RESERVED: [&str; 4] = ["cpu", "memory", "ephemeral-storage", "pid"];
-
-pub(crate) const KUBE_RESERVED: Part = Part {
-    form: Form { what: "the field `kubeReserved`", fields: &RESERVED, refused: &[] },
-    leaves: &[
-        leaf("cpu", "kube_cpu_reserved", Kind::Amount, "Processor time; so far none."),
-        leaf("memory", "kube_memory_reserved", Kind::Amount, "Memory; so far none."),
-        leaf("ephemeral-storage", "kube_ephemeral_storage_reserved", Kind::Amount, "Disk; so far none."),
-        leaf("pid", "kube_pid_reserved", Kind::Amount, "Processes; so far none."),
-    ],
-};
-
-pub(crate) const SYSTEM_RESERVED: Part = Part {
-    form: Form { what: "the field `systemReserved`", fields: &RESERVED, refused: &[] },
-    leaves: &[
-        leaf("cpu", "system_cpu_reserved", Kind::Amount, "Processor time; so far none."),
-        leaf("memory", "system_memory_reserved", Kind::Amount, "Memory; so far none."),
-        leaf("ephemeral-storage", "system_ephemeral_storage_reserved", Kind::Amount, "Disk; so far none."),
-        leaf("pid", "system_pid_reserved", Kind::Amount, "Processes; so far none."),
-    ],
-};
-
-/// How backups are made.
-pub(crate) const BACKUP: Part = Part {
-    form: Form {
-        what: "the field `backup`",
-        fields: &["to", "recipients", "encrypt", "keep", "schedule"],
-        refused: &[("folder", "write it as `to: {folder: …}`"), ("retention", "write it as `keep: {last: …}`")],
-    },
-    leaves: &[
-        leaf(
-            "recipients",
-            "backup_recipients",
-            Kind::ListOfTexts,
-            "Whom backups are encrypted to: public keys (`age1…`) as `age-keygen` makes them.",
-        ),
-        leaf("encrypt", "backup_encrypt", Kind::Flag, "Whether backups have to be encrypted; `false` instead of recipients."),
-        leaf(
-            "schedule",
-            "backup_schedule",
-            Kind::Text,
-            "When backups are to be made, in UTC: five fields as cron has them. `kokctl backup timer` prints a timer, and `status` says what is overdue.",
-        ),
-    ],
-};
-
-pub(crate) const BACKUP_TO: Part = Part {
-    form: Form {
-        what: "the field `to`",
-        fields: &["folder", "s3"],
-        refused: &[("bucket", "write it as `s3: {bucket: …}`"), ("path", "write it as `folder: …`")],
-    },
-    leaves: &[leaf(
-        "folder",
-        "etcd_backup_prefix",
-        Kind::Text,
-        "A folder of the machine that kokctl runs on, as seen from the folder of this file.",
-    )],
-};
-
-pub(crate) const BACKUP_S3: Part = Part {
-    form: Form {
-        what: "the field `s3`",
-        fields: &["bucket", "endpoint", "region", "prefix", "credentialsFile", "caFile"],
-        refused: &[
-            ("accessKey", "put it into a file, and name that by `credentialsFile`"),
-            ("secretKey", "put it into a file, and name that by `credentialsFile`"),
-            ("sse", "leave it out: backups are encrypted for `recipients`; what the server does besides is a setting of the bucket"),
-        ],
-    },
-    leaves: &[
-        leaf("bucket", "backup_s3_bucket", Kind::Text, "The bucket, which has to be there."),
-        leaf(
-            "endpoint",
-            "backup_s3_endpoint",
-            Kind::Text,
-            "Address of the server, such as `https://s3.example.com`; Amazon's of the region without it.",
-        ),
-        leaf("region", "backup_s3_region", Kind::Text, "The region; `us-east-1` without it."),
-        leaf("prefix", "backup_s3_prefix", Kind::Text, "What stands before the names of backups, such as `clusters/demo`."),
-        leaf(
-            "credentialsFile",
-            "backup_s3_credentials_file",
-            Kind::Text,
-            "A file of the machine that kokctl runs on, as seen from the folder of this file, with `aws_access_key_id` and `aws_secret_access_key` under `[default]`.",
-        ),
-        leaf(
-            "caFile",
-            "backup_s3_ca_file",
-            Kind::Text,
-            "CA certificates in PEM that the server's is signed by, besides the system's; a file as seen from there.",
-        ),
-    ],
-};
-
-/// More than anybody has a use for.
-const MOST_BACKUPS: i64 = crate::variables::MOST_BACKUPS;
-
-pub(crate) const BACKUP_KEEP: Part = Part {
-    form: Form { what: "the field `keep`", fields: &["last", "daily", "weekly", "monthly"], refused: &[] },
-    leaves: &[
-        leaf("last", "etcd_backup_retention_count", Kind::Number(1, MOST_BACKUPS), "The last backups stay, so many."),
-        leaf("daily", "backup_keep_daily", Kind::Number(1, MOST_BACKUPS), "The last backup of each of so many days stays."),
-        leaf("weekly", "backup_keep_weekly", Kind::Number(1, MOST_BACKUPS), "The last backup of each of so many weeks stays."),
-        leaf("monthly", "backup_keep_monthly", Kind::Number(1, MOST_BACKUPS), "The last backup of each of so many months stays."),
-    ],
-};
-
-/// All parts that hold nothing but variables, and parts; by the field that each is, the outer one first.
+/// All parts that hold nothing but variables, and parts; by the field that each is.
 const PARTS: [(&str, &Part); 5] = [
     ("etcd", &ETCD),
     ("containerRuntime", &CONTAINER_RUNTIME),
@@ -362,16 +238,6 @@ const PARTS: [(&str, &Part); 5] = [
     ("certificates", &CERTIFICATES),
     ("backup", &BACKUP),
 ];
-const INNER: [(&str, &str, &Part); 4] = [
-    ("hostResources", "kubeReserved", &KUBE_RESERVED),
-    ("hostResources", "systemReserved", &SYSTEM_RESERVED),
-    ("backup", "to", &BACKUP_TO),
-    ("backup", "keep", &BACKUP_KEEP),
-];
-
-/// What lies one level deeper still.
-const INNERMOST: [(&str, &str, &str, &Part); 1] = [("backup", "to", "s3", &BACKUP_S3)];
-
 /// What a spec says of variables by its fields.
 pub(crate) fn read<'a>(decoder: &mut Decoder, spec: &Fields<'a>) -> Vec<Said<'a>> {
     let mut said = Vec::new();
@@ -379,21 +245,12 @@ pub(crate) fn read<'a>(decoder: &mut Decoder, spec: &Fields<'a>) -> Vec<Said<'a>
         // A list is of what is declared for the hosts, and says nothing of variables.
         let is_list = |field: &Field<'_>| name == "hostResources" && matches!(field.node.value, Value::List(_));
         let field = spec.get(name).filter(|field| !is_list(field));
-        let fields = field.and_then(|field| read_part(decoder, &field, part, &mut said));
-        let inner = INNER.iter().filter(|(outer, ..)| *outer == name);
-        for (outer, name, part) in inner {
-            let field = fields.as_ref().and_then(|fields| fields.get(name));
-            let fields = field.and_then(|field| read_part(decoder, &field, part, &mut said));
-            for (_, _, name, part) in INNERMOST.iter().filter(|known| (known.0, known.1) == (*outer, *name)) {
-                let field = fields.as_ref().and_then(|fields| fields.get(name));
-                field.and_then(|field| read_part(decoder, &field, part, &mut said));
-            }
-        }
+        field.and_then(|field| read_part(decoder, &field, part, &mut said));
     }
     said
 }
 
-/// What a part says of variables, and all of its fields.
+/// What a part says of variables, with the parts of it, and all of its fields.
 pub(super) fn read_part<'a>(decoder: &mut Decoder, field: &Field<'a>, part: &Part, said: &mut Vec<Said<'a>>) -> Option<Fields<'a>> {
     let fields = decoder.fields(field, &part.form)?;
     for leaf in part.leaves {
@@ -401,6 +258,9 @@ pub(super) fn read_part<'a>(decoder: &mut Decoder, field: &Field<'a>, part: &Par
         if Said::is_setting(leaf.variable) || is_right(decoder, &item, &leaf.kind) {
             said.push(Said { variable: leaf.variable, field: item });
         }
+    }
+    for (name, part) in part.inner {
+        fields.get(name).and_then(|field| read_part(decoder, &field, part, said));
     }
     Some(fields)
 }

@@ -5,14 +5,14 @@ use kok_crds::model::Backup;
 use kok_crds::operation::Verb;
 use kok_crds::{Intent, count};
 
-use super::{FolderArgument, Places, shown};
-use crate::backup::{BackupPlace, KeptBackup, Seal};
+use super::{FolderArgument, Places};
+use crate::backup::{BackupPlace, Seal};
 use crate::cli::files::{ClusterFiles, ExtraVars};
 use crate::cli::process;
 use crate::cli::table::size;
 use crate::cli::wanted::{problems, tasks};
 use crate::clock::Clock;
-use crate::engine::{self, BackupRequest, Store as _};
+use crate::engine::{self, BackedUp, BackupRequest, Store as _};
 use crate::failure::{Failure, Kind};
 use crate::ui::line;
 
@@ -57,8 +57,8 @@ pub(super) async fn run(arguments: &Arguments) -> Result<(), Vec<Failure>> {
         stays: places.folder.is_some(),
         seal: &seal,
     };
-    let kept = engine::back_up(&context, &request).await?;
-    line(&told(&kept, &seal, places.folder.is_some()));
+    let made = engine::back_up(&context, &request).await?;
+    line(&told(&made, &seal));
     if arguments.no_prune { Ok(()) } else { prune(&places, &cluster.name, backup).await.map_err(one) }
 }
 
@@ -67,17 +67,17 @@ fn own(cluster: &str) -> Result<BackupPlace, Failure> {
 }
 
 /// What there is now.
-fn told(kept: &KeptBackup, seal: &Seal, stays: bool) -> String {
-    let manifest = &kept.manifest;
+fn told(made: &BackedUp, seal: &Seal) -> String {
+    let manifest = &made.manifest;
     let revision = manifest.revision.map(|revision| format!(", revision {revision} at least")).unwrap_or_default();
     let readers = if seal.is_encrypted() { "encrypted" } else { "NOT ENCRYPTED: whoever gets it has all of the cluster" };
-    let path = match &kept.address {
-        Some(address) if stays => format!("{}, {address}", shown(&kept.path)),
-        Some(address) => address.clone(),
-        None => shown(&kept.path),
-    };
-    let bytes = size(kept.bytes);
-    format!("{path}: {bytes}, the etcd of {}{revision}, Kubernetes {}, {readers}", manifest.member, manifest.versions.kubernetes)
+    let bytes = size(made.bytes);
+    format!(
+        "{}: {bytes}, the etcd of {}{revision}, Kubernetes {}, {readers}",
+        made.places.join(", "),
+        manifest.member,
+        manifest.versions.kubernetes
+    )
 }
 
 /// The new one is there, whatever becomes of older ones.

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use kok_crds::model::Cluster;
-use kok_pki::{Authorities, AuthorityKind, FoundAuthorities, Secret, escrow};
+use kok_pki::{Authorities, AuthorityKind, Escrow, FoundAuthorities, Secret, escrow};
 use kok_tasks::preconditions::authority_kind;
 use time::OffsetDateTime;
 
@@ -25,8 +25,12 @@ pub(super) struct Escrowed<'a> {
 }
 
 impl<'a> Escrowed<'a> {
-    /// Reads it now, for an earlier plan of the same run may have written it.
+    /// Reads it now, for an earlier plan of the same run may have written it. What is lent is taken, and kept nowhere.
     pub(super) fn read(cluster: &'a Cluster, home: Option<&Path>) -> Result<Self, Failure> {
+        let file = cluster.settings.certificates.escrow.as_ref();
+        if let Some(lent) = file.filter(|file| file.is_lent).and_then(|file| file.kept.as_ref()) {
+            return Ok(Self { kept: Some(taken(lent)?), ..Self::none(cluster) });
+        }
         let keeping = cluster.settings.certificates.escrow.as_ref().map(|file| Keeping::new(&cluster.name, file, home));
         let kept = keeping.as_ref().map(Keeping::read).transpose().map_err(Failure::problem)?.flatten();
         Ok(Self { cluster, keeping, kept, used: NamedKeys::default(), of_host: NamedKeys::default() })
@@ -39,13 +43,13 @@ impl<'a> Escrowed<'a> {
 
     /// The authorities that were kept. No cluster begins with one that has ended.
     pub(super) fn found(&self, keepers: Keepers<'_>, now: OffsetDateTime) -> Result<FoundAuthorities, Failure> {
-        let (Some(keeping), Some(kept)) = (&self.keeping, &self.kept) else { return Ok(FoundAuthorities::default()) };
+        let Some(kept) = &self.kept else { return Ok(FoundAuthorities::default()) };
         let authorities = kept.escrow.authorities();
         let ended = AuthorityKind::ALL.into_iter().map(|kind| authorities.get(kind).facts()).find(|facts| facts.not_after < now);
         match ended.filter(|_| keepers.control_plane.is_none()) {
             None => Ok(authorities.found()),
             Some(facts) => Err(Failure::new(Kind::Input, "an authority that is kept for the cluster has ended")
-                .at(keeping.path().display().to_string())
+                .at(self.place())
                 .because(format!("the certificate of {} was valid until {}", facts.subject, facts.not_after))
                 .hint("move that file away, and new authorities are made")),
         }
@@ -108,7 +112,8 @@ impl<'a> Escrowed<'a> {
     }
 
     fn place(&self) -> String {
-        self.keeping.as_ref().map(|keeping| keeping.path().display().to_string()).unwrap_or_default()
+        let lent = || self.cluster.settings.certificates.escrow.as_ref().map(|file| file.path.clone()).unwrap_or_default();
+        self.keeping.as_ref().map_or_else(lent, |keeping| keeping.path().display().to_string())
     }
 
     /// Hosts and escrow have the same authority, and the cluster's file says of its key what the escrow shows to be otherwise.
@@ -173,6 +178,14 @@ impl<'a> Escrowed<'a> {
         keeping.write(self.kept.as_ref(), &text).map_err(Failure::problem)?;
         Ok(Some(keeping.path().to_owned()))
     }
+}
+
+fn taken(lent: &kok_crds::Secret) -> Result<Kept, Failure> {
+    let unreadable = |because: String| Failure::new(Kind::Internal, "the keys that were lent can't be read").because(because);
+    let text = std::str::from_utf8(lent.expose()).map_err(|error| unreadable(error.to_string()))?;
+    let text = Secret::new(text.to_owned());
+    let escrow = Escrow::parse(&text).map_err(|error| unreadable(error.to_string()))?;
+    Ok(Kept { escrow, text })
 }
 
 #[cfg(test)]

@@ -10,7 +10,7 @@ use crate::randomness::SystemRandomness;
 
 fn file(folder: &Path) -> EscrowFile {
     let origin = Position { file: folder.join("cluster.yaml").to_string_lossy().as_ref().into(), line: 7, column: 3 };
-    EscrowFile { path: "berlin.escrow".to_owned(), origin, kept: None }
+    EscrowFile { path: "berlin.escrow".to_owned(), origin, kept: None, is_lent: false }
 }
 
 fn keys_of(cluster: &str) -> Secret {

@@ -68,7 +68,7 @@ fn plan(view: &HostView<'_>, draft: &mut Draft<'_>) -> Result<(), Refusal> {
     if fresh {
         let files = files.into_iter().map(|material| (material.path().to_owned(), material.mode())).collect();
         let own = own_authorities(view, roles);
-        let kept = view.cluster().settings.certificates.escrow.as_ref().map(|file| file.path.clone());
+        let kept = view.cluster().settings.certificates.escrow.as_ref().filter(|file| !file.is_lent).map(|file| file.path.clone());
         let step = draft.add(TREE, Operation::PkiTree(PkiTree { host: view.host.name.clone(), files, own, kept }));
         draft.needs(&step, &folder, Reason::Inside);
         if let Some(keeper) = keeper_to_be(view).filter(|keeper| keeper.name != view.host.name) {

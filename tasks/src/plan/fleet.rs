@@ -10,7 +10,7 @@ use super::make::{Making, Seen, compared, defect, enter};
 use super::refusal::Refusal;
 use super::select::Selection;
 use crate::facts::{HostFacts, INDISPENSABLE};
-use crate::list::resources::{Place, draft};
+use crate::list::resources::{Place, draft, with_archives};
 use crate::observe::Looks;
 
 /// What a first probe of each host of a fleet has to look at.
@@ -40,9 +40,14 @@ pub fn fleet(cluster: &Cluster, seen: &Seen, selection: &Selection) -> Result<Ma
         return Err(refusals);
     }
     let expected = HostFacts::expected();
+    let drafts = drafts(cluster, seen, &expected)?;
+    let twice = with_archives(cluster, drafts.iter().flat_map(|draft| draft.steps()));
+    if !twice.is_empty() {
+        return Err(twice);
+    }
     let mut plan = Plan::default();
     let mut edges = Vec::new();
-    for draft in drafts(cluster, seen, &expected)? {
+    for draft in drafts {
         edges.extend(enter(&mut plan, draft).map_err(|refusal| vec![refusal])?);
     }
     for Edge { later, earlier, reason } in edges {

@@ -220,10 +220,19 @@ fn unfit(cluster: &Cluster, seen: &Seen, host: &Host) -> Option<Refusal> {
             at("it does not encrypt as the file asks for").because("keys are replaced once nothing else is to be done about them");
         return Some(refusal.hint("run `kokctl apply` first"));
     }
-    (!keys.reloads).then(|| {
-        at("its API server would not read another key")
-            .because("it was started without `--encryption-provider-config-automatic-reload`, as by earlier versions of kokctl")
-            .hint("run `kokctl apply` first, which starts API servers anew with it, one after the other")
+    if !keys.reloads {
+        return Some(
+            at("its API server would not read another key")
+                .because("it was started without `--encryption-provider-config-automatic-reload`, as by earlier versions of kokctl")
+                .hint("run `kokctl apply` first, which starts API servers anew with it, one after the other"),
+        );
+    }
+    // Without that nobody would know when the old key may go, and a rotation that was begun could not come to its end.
+    let says = observed.encryption_read.as_ref().is_some_and(|read| read.digest.is_some());
+    (!says).then(|| {
+        at("its API server does not say which keys it has read")
+            .because("its metrics lack `apiserver_encryption_config_controller_last_config_info`, which Kubernetes has from 1.34 on")
+            .hint("`kokctl upgrade` first; if it is 1.34 or later, look into `kubectl get --raw /metrics` at that API server")
     })
 }
 

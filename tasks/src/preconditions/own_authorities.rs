@@ -1,6 +1,6 @@
 //! Authorities that the user brings along are those that the hosts have, if they have any: none is ever replaced.
 
-use kok_crds::model::{AuthorityName, Cluster, Host, OwnAuthority};
+use kok_crds::model::{AuthorityName, Cluster, EscrowFile, Host, OwnAuthority};
 use kok_pki::{AuthorityKind, Escrow, Material, Secret, TrustBundle, inspect_certificate};
 
 use super::Findings;
@@ -63,16 +63,22 @@ pub(super) fn check_kept(cluster: &Cluster, seen: &Seen, found: &mut Findings) {
         let refusal = Refusal::new("the cluster has other authorities than those that are kept of it");
         let refusal = refusal.at(format!("host {} ({}): {}", host.name, host.address, path(kind)));
         let because = format!("that certificate has the SHA-256 {theirs}; that of {}, which {} names, has {ours}", file.path, file.origin);
-        found.refuse(refusal.because(because).hint(ANOTHER));
+        found.refuse(refusal.because(because).hint(way_out(file)));
     }
     let ours = kept.authorities().service_account().public_key_pem();
     if let Some(host) = hosts().find(|host| has_other_accounts(host, &ours, seen)) {
         let refusal = Refusal::new("the cluster has another key of service accounts than the one that is kept of it");
         let refusal = refusal.at(format!("host {} ({}): {}", host.name, host.address, accounts()));
         let because = format!("it is not the public half of the key in {}, which {} names", file.path, file.origin);
-        found.refuse(refusal.because(because).hint(ANOTHER));
+        found.refuse(refusal.because(because).hint(way_out(file)));
     }
 }
+
+fn way_out(file: &EscrowFile) -> &'static str {
+    if file.is_lent { OF_OTHERS } else { ANOTHER }
+}
+
+const OF_OTHERS: &str = "name hosts that have no cluster; or, if this one can go, take it down with `kokctl reset`";
 
 const ANOTHER: &str =
     "name another file as `escrow`, and apply puts in what the hosts have; or, if the cluster can go, take it down with `kokctl reset`";

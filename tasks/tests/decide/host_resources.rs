@@ -1,6 +1,6 @@
 //! What a user declares for hosts: order, templates, secrets, and what is refused before anything is changed.
 
-use kok_crds::model::{Cluster, Content, Text, Wish};
+use kok_crds::model::{Cluster, Compression, Content, Contents, Held, Member, MemberKind, Text, Wish};
 use kok_crds::{File, Role, read_input};
 use kok_tasks::change::ChangeKind;
 use kok_tasks::facts::HostFacts;
@@ -345,4 +345,29 @@ fn lines_and_blocks_stand_beside_those_of_kokctl() {
     let cluster = cluster_of(&format!("{}\n  hostResources: {entries}\n", include_str!("../fixtures/cluster.yaml").trim_end()));
     let made = make(&inputs(&cluster, &bundle()), &seen_with(|_, _| {}));
     assert!(matches!(made, Ok(Making::LookFirst(_))), "{made:?}");
+}
+
+/// What is in an archive stands in no file: two that have one path would undo each other in every run.
+#[test]
+fn two_archives_have_no_path_in_common() {
+    let member = |path: &str| Member { path: path.to_owned(), kind: MemberKind::File { mode: 0o644, sha256: "0a".repeat(32) } };
+    let cluster = |paths: [&[&str]; 2]| {
+        let entries = "  - {name: one, archive: {into: /opt/app, source: one.tar}}\n  - {name: two, archive: {into: /opt/app/sub, source: two.tar}}\n";
+        let mut cluster = of(entries, &[]);
+        for (entry, paths) in cluster.resources.entries.iter_mut().zip(paths) {
+            let Wish::Archive { payload, contents, .. } = &mut entry.wish else { panic!("{entry:?}") };
+            payload.held = Some(Held { path: "/files/it.tar".to_owned(), size: 1, sha256: "0b".repeat(32) });
+            let members: Vec<Member> = paths.iter().map(|path| member(path)).collect();
+            *contents = Some(Contents { compression: Compression::None, roots: vec![String::new()], members: members.into() });
+        }
+        cluster
+    };
+    planned(&cluster([&["sub/a", "b"], &["b"]]));
+    let refusals = refused(&cluster([&["sub/a", "b"], &["a"]]), |_, _| {});
+    assert_eq!(refusals.len(), 1, "of all hosts it is told once: {refusals:?}");
+    assert_eq!(refusals[0].what, "two entries write /opt/app/sub/a");
+    assert!(
+        refusals[0].at.as_deref() == Some("fleet.yaml:11:5") && refusals[0].because.as_ref().unwrap().contains("fleet.yaml:10:5"),
+        "{refusals:?}"
+    );
 }

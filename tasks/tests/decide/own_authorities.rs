@@ -74,7 +74,7 @@ fn kept_with(world: &World, same: &[AuthorityName], service_account: Option<kok_
     let authorities = Authorities::complete(found, &identity::policy(&world.cluster), now, &mut System).unwrap();
     let text = escrow(&world.cluster.name, &authorities, &[]);
     let origin = Position { file: "cluster.yaml".into(), line: 8, column: 3 };
-    EscrowFile { path: "berlin.escrow".to_owned(), origin, kept: Some(Secret::new(text.expose())) }
+    EscrowFile { path: "berlin.escrow".to_owned(), origin, kept: Some(Secret::new(text.expose())), is_lent: false }
 }
 
 #[test]
@@ -99,6 +99,20 @@ fn what_is_kept_is_of_this_cluster_or_of_none() {
         let [Refusal { at: Some(at), because: Some(because), .. }] = refusals.as_slice() else { panic!("{refusals:?}") };
         assert!(at.ends_with(path) && because.contains("berlin.escrow") && because.contains("cluster.yaml:8:3"), "{at}: {because}");
     }
+}
+
+/// As a restore has them onto hosts that are new: nothing is put into a file, and hosts that have a cluster are named before any is touched.
+#[test]
+fn what_is_lent_is_kept_nowhere_and_meant_for_hosts_that_have_nothing() {
+    let lent = |world: &World, same: &[AuthorityName]| EscrowFile { is_lent: true, ..kept(world, same) };
+    let mut bare = World::bare();
+    bare.cluster.settings.certificates.escrow = Some(lent(&bare, &[]));
+    let plan = bare.try_plan().unwrap_or_else(|refusals| panic!("{refusals:?}"));
+    assert!(plan.steps().all(|step| !step.title().contains("berlin.escrow")));
+    let mut world = World::converged();
+    world.cluster.settings.certificates.escrow = Some(lent(&world, &[]));
+    let refusals = world.try_plan().map(|plan| plan.steps().count()).unwrap_err();
+    assert!(refusals.iter().all(|refusal| refusal.hint.as_ref().unwrap().contains("name hosts that have no cluster")), "{refusals:?}");
 }
 
 #[test]

@@ -184,6 +184,8 @@ fn what_keeps_the_key_from_being_replaced_is_said_with_its_host() {
     assert!(said.contains("does not encrypt as the file asks for") && said.contains("cp2"), "{said}");
     let said = refused(&world, &|seen| seen.encryption_keys.as_mut().unwrap().reloads = false);
     assert!(said.contains("run `kokctl apply` first") && said.contains("cp2"), "{said}");
+    let said = refused(&world, &|seen| seen.encryption_read.as_mut().unwrap().digest = None);
+    assert!(said.contains("does not say which keys it has read") && said.contains("1.34") && said.contains("cp2"), "{said}");
     let said = refused(&world, &|seen| seen.encryption_keys.as_mut().unwrap().sum = "other".to_owned());
     assert!(said.contains("cp1, cp2 have other keys of the same names"), "{said}");
     let mut other = world.clone();

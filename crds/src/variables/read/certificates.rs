@@ -54,7 +54,8 @@ pub(crate) fn escrow(decoder: &mut Decoder, field: &Field<'_>, settings: &mut Se
     } else if text.contains(char::is_control) || text.ends_with('/') {
         "a path of a file is one line, and its last part is a name"
     } else {
-        settings.certificates.escrow = Some(EscrowFile { path: text.to_owned(), origin: field.position().clone(), kept: None });
+        settings.certificates.escrow =
+            Some(EscrowFile { path: text.to_owned(), origin: field.position().clone(), kept: None, is_lent: false });
         return;
     };
     let problem = Problem::new(format!("`{}` is no path of a file", field.name())).at(field.position()).because(because);

@@ -207,3 +207,20 @@ fn without_the_field_nothing_is_kept() {
     assert_eq!(escrow.keep(&authorities(OffsetDateTime::now_utc()), NONE).unwrap(), None);
     assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
 }
+
+/// As a restore onto new hosts begins with the keys of its backup.
+#[test]
+fn what_is_lent_is_taken_and_kept_nowhere() {
+    let folder = tempfile::tempdir().unwrap();
+    let (mut cluster, now) = (cluster(folder.path(), CLUSTER), OffsetDateTime::now_utc());
+    let made = authorities(now);
+    let file = cluster.settings.certificates.escrow.as_mut().unwrap();
+    (file.kept, file.is_lent) = (Some(kok_crds::Secret::new(escrow("berlin", &made, &[("kokctl", "a2V5")]).expose())), true);
+    let lent = Escrowed::read(&cluster, None).unwrap();
+    assert!(same(lent.found(NONE, now).unwrap(), &made));
+    assert_eq!(lent.encryption_keys().names(), ["kokctl"]);
+    assert_eq!(lent.keep(&made, NONE).unwrap(), None);
+    assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
+    let ended = lent.found(NONE, now + Duration::days(36_500)).err().unwrap();
+    assert!(ended.at.unwrap().contains("berlin.escrow"));
+}

@@ -13,7 +13,7 @@ use super::{Task, proxy, swap};
 use crate::facts::HostFacts;
 use crate::plan::{Draft, HostView, Refusal, StepId};
 
-pub(crate) use conflict::with_ours;
+pub(crate) use conflict::{with_archives, with_ours};
 
 const NAME: &str = "resources";
 
