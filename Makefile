@@ -1,6 +1,6 @@
 # The commands of this project. What they do stands in tests/make/; every one of them may be run again at any time.
 .DEFAULT_GOAL := help
-.PHONY: help demo demo-down test test-all test-unit test-faults bench bench-create dist build bundle tables crds docs fmt lint advisories
+.PHONY: help demo demo-down test test-all test-unit test-faults bench bench-peers bench-create dist build bundle tables crds docs fmt lint advisories
 
 export CARGO_TARGET_DIR ?= $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/kok/target
 
@@ -27,6 +27,10 @@ test-faults: ## every fault that can be made on hosts of the lab (root)
 
 bench: ## what kokctl costs, compared with the least that can be done, on 50 light hosts (root)
 	@sh tests/make/bench.sh
+
+bench-peers: ## kokctl beside Ansible and others on the same 30 steps, with their benchmark in BENCH=DIR (root)
+	cargo build --locked --release --bin kokctl
+	python3 tests/peers/run.py $(BENCH) $${CARGO_TARGET_DIR:-target}/release/kokctl
 
 bench-create: ## how long a cluster of three control planes takes, compared with kubeadm's own order (root)
 	@sh tests/make/bench-create.sh
