@@ -212,6 +212,15 @@ pub enum EventKind {
         /// Bytes in all.
         total: u64,
     },
+    /// What a script of the user's printed that ended well, or whose failure stops nothing.
+    HookSaid {
+        /// The step that ran it.
+        step: String,
+        /// Its host.
+        host: String,
+        /// The end of it, without secrets.
+        said: String,
+    },
     /// A step is done, and a second look confirmed it.
     StepDone {
         /// Its name.

@@ -3,10 +3,10 @@
 use crate::check;
 use crate::decode::{Decoder, Field, Fields, Form, Wording};
 use crate::message::Kind;
-use crate::model::{Cluster, Concealed, Host, HostResources, Network, Settings};
+use crate::model::{Cluster, Concealed, HookPlace, Host, Network, Settings};
 use crate::position::Positions;
 use crate::read::{
-    API_VERSION, CLUSTER, KIND, ReadHost, SPEC, addons, endpoint, fleet, hosts, network, parts, read_name, read_version, removed,
+    API_VERSION, CLUSTER, KIND, ReadHost, SPEC, addons, endpoint, fleet, hooks, hosts, network, parts, read_name, read_version, removed,
     resources, ssh, time,
 };
 use crate::tree::{self, Node, Value};
@@ -173,6 +173,8 @@ fn read_spec(decoder: &mut Decoder, spec: &Field<'_>) -> Option<Cluster> {
     let removed = fields.get("removed").map(|field| removed::read(decoder, &field)).unwrap_or_default();
     let hosts = hosts?;
     let names = hosts.iter().filter_map(|read| read.host.as_ref()).map(|host| host.name.clone()).collect();
+    // One that is to be gone has a removal before it.
+    let with_leaving = places(&hosts);
     let (leaving, hosts): (Vec<_>, Vec<_>) =
         hosts.into_iter().partition(|read| read.host.as_ref().is_some_and(|host| removed.contains(&host.name)));
     check::hosts(decoder, &hosts, fields.get("hosts").as_ref());
@@ -189,7 +191,9 @@ fn read_spec(decoder: &mut Decoder, spec: &Field<'_>) -> Option<Cluster> {
         check::sysctls(decoder, network, &settings, fields.position());
     }
     check::time_sources(decoder, fields.get("time").as_ref(), &hosts);
-    let resources = read_resources(decoder, fields.get("hostResources").as_ref(), &hosts);
+    let places = places(&hosts);
+    let resources = fields.get("hostResources").map(|field| resources::read(decoder, &field, &places)).unwrap_or_default();
+    let hooks = fields.get("hooks").map(|field| hooks::read(decoder, &field, &with_leaving, &HookPlace::ALL)).unwrap_or_default();
     Some(Cluster {
         name: String::new(),
         kubernetes_version: kubernetes_version?,
@@ -200,6 +204,7 @@ fn read_spec(decoder: &mut Decoder, spec: &Field<'_>) -> Option<Cluster> {
         time,
         addons: of_network.flatten().into_iter().chain(addons).collect(),
         resources,
+        hooks,
         fleet: None,
         settings,
         concealed: Concealed::default(),
@@ -208,9 +213,8 @@ fn read_spec(decoder: &mut Decoder, spec: &Field<'_>) -> Option<Cluster> {
     })
 }
 
-/// What is declared for the hosts, by their names and their roles.
-fn read_resources(decoder: &mut Decoder, field: Option<&Field<'_>>, hosts: &[ReadHost<'_>]) -> HostResources {
-    let Some(field) = field else { return HostResources::default() };
+/// By what hosts are meant: their names and their roles.
+fn places(hosts: &[ReadHost<'_>]) -> resources::Places {
     let hosts = || hosts.iter().filter_map(|read| read.host.as_ref());
     let of = |wanted: fn(&Host) -> bool| hosts().filter(|host| wanted(host)).map(|host| host.name.clone()).collect();
     let groups = [
@@ -218,8 +222,7 @@ fn read_resources(decoder: &mut Decoder, field: Option<&Field<'_>>, hosts: &[Rea
         ("worker".to_owned(), of(|host| host.roles.worker)),
         ("etcd".to_owned(), of(|host| host.roles.etcd)),
     ];
-    let places = resources::Places { hosts: hosts().map(|host| host.name.clone()).collect(), groups: groups.into() };
-    resources::read(decoder, field, &places)
+    resources::Places { hosts: hosts().map(|host| host.name.clone()).collect(), groups: groups.into() }
 }
 
 /// What is said by fields that are variables, and under `vars`.

@@ -13,6 +13,7 @@ mod delivery;
 mod disruption;
 mod endpoint;
 pub(crate) mod etcd;
+mod hook;
 mod host;
 mod mount;
 mod network;
@@ -41,6 +42,7 @@ pub use delivery::Delivery;
 pub use disruption::{Drains, Serial};
 pub use endpoint::{API_ENDPOINT_NAME, API_SERVER_PORT, ApiEndpoint, ExternalEndpoint, KubeVip};
 pub use etcd::{EtcdOption, EtcdValue};
+pub use hook::{Hook, HookPlace, OnFailure};
 pub use host::{Host, Roles, Taint, TaintEffect};
 pub use mount::{Mount, MountState};
 pub use network::{FlannelBackend, Ipv6Network, Network, NetworkPlugin};
@@ -55,7 +57,7 @@ pub use settings::{
 };
 pub use ssh::{Bastion, HostKeyChecking, Ssh, Via};
 pub use time::TimeSync;
-pub use underway::Underway;
+pub use underway::{Underway, Way};
 
 /// One Kubernetes cluster as its owner wants it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -78,6 +80,8 @@ pub struct Cluster {
     pub addons: Vec<Addon>,
     /// What is wanted of the hosts themselves.
     pub resources: HostResources,
+    /// What is done on hosts before and after what kokctl does, in the order of the file.
+    pub hooks: Vec<Hook>,
     /// Whether these are hosts and nothing else: then no host has a role, and only hosts, logins and `resources` count.
     pub fleet: Option<Fleet>,
     /// Settings that were given under `vars`, with their defaults filled in.

@@ -47,6 +47,7 @@ pub(super) fn run_text(record: &Record) -> String {
         let began = step.began.map_or_else(|| "       -".to_owned(), |began| format!("{:>7.1}s", began as f64 / 1000.0));
         let took = step.began.zip(step.ended).map_or_else(String::new, |(began, ended)| duration(ended - began));
         lines.push(format!("{began} {took:>10}  {:<9} {}: {}", fate_word(&step.fate), step.step, step.summary));
+        lines.extend(step.said.iter().flat_map(|said| said.lines()).map(|line| format!("{:>31}| {line}", "")));
     }
     for told in &record.refused {
         lines.push(format!("\n{}", Failure::told_again(Kind::Host, told)));

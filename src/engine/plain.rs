@@ -1,4 +1,4 @@
-//! Orders of one plan that need nothing prepared: no bundle, and no secrets.
+//! Orders of one plan that need nothing prepared: no bundle, and no secrets but those of the user's own scripts.
 
 use super::converge::Planned;
 use super::driver::{Order, Run, Work};
@@ -14,8 +14,8 @@ impl<F: AsyncFnMut(&Run<'_>) -> Result<Planned, Vec<Failure>>> Order for Plain<F
         (self.0)(run).await
     }
 
-    async fn prepare(&mut self, _run: &Run<'_>, _planned: &Planned) -> Result<Work, Error> {
-        Ok(Work { secrets: Secrets::none(), bundle: None, whole: false, most_failed: None })
+    async fn prepare(&mut self, _run: &Run<'_>, planned: &Planned) -> Result<Work, Error> {
+        Ok(Work { secrets: Secrets::given(&planned.cluster, &planned.plan), bundle: None, whole: false, most_failed: None })
     }
 
     fn is_done_by(&self, _run: &Run<'_>, planned: &Planned) -> bool {

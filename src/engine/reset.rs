@@ -196,7 +196,7 @@ impl Order for TakeDown<'_> {
             self.keep(run, planned).await?;
         }
         let whole = matches!(self.request, ResetRequest::Whole { .. });
-        Ok(Work { secrets: Secrets::none(), bundle: None, whole, most_failed: None })
+        Ok(Work { secrets: Secrets::given(&planned.cluster, &planned.plan), bundle: None, whole, most_failed: None })
     }
 
     fn is_done_by(&self, _run: &Run<'_>, planned: &Planned) -> bool {

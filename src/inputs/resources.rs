@@ -22,6 +22,14 @@ pub(super) fn load(input: &mut Input, files: &dyn Files) {
     for entry in &mut cluster.resources.entries {
         problems.extend(load_one(entry, now, files).err());
     }
+    for hook in &mut cluster.hooks {
+        if let Content::Source(file) = &mut hook.script {
+            match read(file, files) {
+                Ok(text) => file.text = Some(text),
+                Err(problem) => problems.push(problem),
+            }
+        }
+    }
     if !problems.is_empty() {
         input.problems.extend(problems);
         input.cluster = None;

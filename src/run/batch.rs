@@ -114,10 +114,16 @@ impl<'a> Batch<'a> {
             Some(result) if result.argument.ends_with(" 0") => Acted::Ended,
             Some(_) => {
                 let said = of("output", index).map(|section| String::from_utf8_lossy(section.body).trim().to_owned()).unwrap_or_default();
-                Acted::Failed(secrets.redact(&last_lines(&said)))
+                Acted::Failed(last_lines(&secrets.redact(&said)))
             }
         });
-        Ok(Answer { acted: acted.collect(), seen: self.seen(output)?, restarted: false })
+        let said = self.order.steps.iter().enumerate().filter(|(_, (step, _))| step.is_told()).filter_map(|(index, _)| {
+            let ended = of("result", index).is_some_and(|result| result.argument.ends_with(" 0"));
+            let said = of("output", index).filter(|_| ended).map(|section| String::from_utf8_lossy(section.body).trim().to_owned())?;
+            Some((index, last_lines(&secrets.redact(&said)))).filter(|(_, said)| !said.is_empty())
+        });
+        let said = said.collect();
+        Ok(Answer { acted: acted.collect(), said, seen: self.seen(output)?, restarted: false })
     }
 
     fn seen(&self, output: &Output) -> Result<Observations, ParseError> {
@@ -181,12 +187,12 @@ impl<'a> Batch<'a> {
             let attempt = format!("{} {} {}", writer.run, step.id, self.order.attempt);
             match records.iter().find(|record| record.attempt == attempt).map(|record| (record.code, &record.output)) {
                 Some((Some(0), _)) => Acted::Ended,
-                Some((Some(_), output)) => Acted::Failed(secrets.redact(&last_lines(output))),
+                Some((Some(_), output)) => Acted::Failed(last_lines(&secrets.redact(output))),
                 // Ended by a signal: whoever did that, what it was about is not known to have failed.
                 Some((None, _)) | None => Acted::Unknown,
             }
         });
-        Ok(Settled::Answered(Box::new(Answer { acted: acted.collect(), seen, restarted })))
+        Ok(Settled::Answered(Box::new(Answer { acted: acted.collect(), said: Vec::new(), seen, restarted })))
     }
 }
 

@@ -203,6 +203,10 @@ impl<'a, H: Hosts> Dispatcher<'a, H> {
     /// Decides about each step of an order. `cause` says why nobody heard of it at first.
     fn judge(&mut self, order: &Order, answer: Answer, cause: Option<&Cause>) {
         self.remember(&order.host, &answer.seen);
+        for (step, said) in answer.said.iter().filter_map(|(index, said)| Some((&order.steps.get(*index)?.0, said))) {
+            let (step, host) = (step.id.to_string(), order.host.clone());
+            self.events.send(EventKind::HookSaid { step, host, said: said.clone() });
+        }
         for ((step, _), acted) in order.steps.iter().zip(answer.acted) {
             if let Some(error) = self.again.is_given_up(&step.id) {
                 self.fail(&step.id, &error, false);

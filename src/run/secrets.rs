@@ -65,8 +65,12 @@ impl Secrets {
 
     /// Takes over what stands in files that the user declares.
     fn take(&mut self, plan: &Plan) {
-        let given = plan.steps().filter_map(|step| step.given());
-        self.by_name.extend(given.map(|(name, text)| (name.clone(), Zeroizing::new(text.expose().to_owned()))));
+        let given = plan.steps().flat_map(|step| step.given());
+        let given: Vec<_> = given.collect();
+        // Of what a script has, any word may be printed, however short or plain.
+        let of_hooks = given.iter().filter(|(name, _)| matches!(name, SecretName::HookVariable { .. })).map(|(_, text)| text.expose());
+        self.encrypted.also(of_hooks);
+        self.by_name.extend(given.into_iter().map(|(name, text)| (name.clone(), Zeroizing::new(text.expose().to_owned()))));
     }
 
     /// Makes or reads every secret that the plan names. The authorities are those of their keepers; what none keeps is made, for the cluster is
@@ -227,7 +231,7 @@ impl Secrets {
             SecretName::JoinConfiguration { host: name } => {
                 documents::join_configuration(cluster, host(name)?, &token.text()).map_err(defect)?
             }
-            SecretName::EncryptionConfiguration { .. } | SecretName::HostFile { .. } => {
+            SecretName::EncryptionConfiguration { .. } | SecretName::HostFile { .. } | SecretName::HookVariable { .. } => {
                 return Err(Failure::new(Kind::Internal, format!("{name} was not read")));
             }
             SecretName::DiscoveryKubeconfig => {

@@ -68,6 +68,9 @@ pub struct StepRecord {
     pub ended: Option<u64>,
     /// How it ended.
     pub fate: Fate,
+    /// What it printed, if it is a script of the user's.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub said: Option<String>,
 }
 
 /// A run.
@@ -191,9 +194,8 @@ fn take_step(by_name: &mut BTreeMap<String, StepRecord>, kind: &EventKind, milli
         EventKind::StepPlanned { step, host, task, title, summary, lane, needs } => {
             let (began, ended) = (None, None);
             let (host, task, title, summary, needs) = (host.clone(), task.clone(), title.clone(), summary.clone(), needs.clone());
-            let record =
-                StepRecord { step: step.clone(), host, task, title, summary, lane: *lane, needs, began, ended, fate: Fate::NotBegun };
-            by_name.insert(step.clone(), record);
+            let (step, lane, fate, said) = (step.clone(), *lane, Fate::NotBegun, None);
+            by_name.insert(step.clone(), StepRecord { step, host, task, title, summary, lane, needs, began, ended, fate, said });
         }
         EventKind::StepStarted { step, .. } => {
             if let Some(step) = by_name.get_mut(step) {
@@ -205,6 +207,11 @@ fn take_step(by_name: &mut BTreeMap<String, StepRecord>, kind: &EventKind, milli
         EventKind::StepRenewed { step, .. } => {
             if let Some(step) = by_name.get_mut(step) {
                 (step.fate, step.began, step.ended) = (Fate::NotBegun, None, None);
+            }
+        }
+        EventKind::HookSaid { step, said, .. } => {
+            if let Some(step) = by_name.get_mut(step) {
+                step.said = Some(said.clone());
             }
         }
         EventKind::StepDone { step, .. } => ended(by_name.get_mut(step), Fate::Done),

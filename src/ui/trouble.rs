@@ -47,6 +47,10 @@ pub(super) fn trouble(event: &EventKind) -> Option<String> {
         }
         EventKind::SnapshotLeftOut { because } => format!("no snapshot of etcd: {because}"),
         EventKind::StepRepeated { step, .. } => format!("{step} was not done; it is begun again"),
+        EventKind::HookSaid { step, said, .. } => {
+            let lines: String = said.lines().map(|line| format!("\n    {line}")).collect();
+            format!("{step} says:{lines}")
+        }
         EventKind::StepRenewed { step, because, .. } => format!("{step} is done again: {because}"),
         EventKind::RunStopping { because, awaited } => {
             let waits = if awaited.is_empty() { String::new() } else { format!("; waiting for {}", awaited.join(", ")) };

@@ -85,6 +85,8 @@ pub enum ChangeKind {
     Restart,
     /// Make something of the host's network what it should be.
     Set,
+    /// Run a script of the user's.
+    Run,
     /// Give a setting this value.
     SetTo(String),
     /// Start a program.
@@ -146,6 +148,7 @@ impl fmt::Display for ChangeKind {
             Self::Replace => "replace",
             Self::ReplaceContent => "replace the content",
             Self::Restart => "restart",
+            Self::Run => "run",
             Self::Set => "set",
             Self::Start => "start",
             Self::Stop => "stop",

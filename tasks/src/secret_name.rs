@@ -47,6 +47,15 @@ pub enum SecretName {
         /// Path of the file.
         path: String,
     },
+    /// A variable of the environment of a user's script.
+    HookVariable {
+        /// The host on which it runs.
+        host: String,
+        /// The script.
+        hook: String,
+        /// The variable.
+        name: String,
+    },
     /// The API servers' EncryptionConfiguration with its keys.
     EncryptionConfiguration {
         /// The control plane that has the keys; without one there are none yet, and the first is made.
@@ -63,6 +72,7 @@ impl fmt::Display for SecretName {
         match self {
             Self::ControlPlaneFile { host, path } => write!(f, "{path} of {host}"),
             Self::HostFile { host, path } | Self::KubeletFile { host, path } => write!(f, "{path} of {host}"),
+            Self::HookVariable { host, hook, name } => write!(f, "{name} of the hook {hook} of {host}"),
             Self::SuperAdminKubeconfig { host } => write!(f, "super-admin.conf of {host}"),
             Self::BootstrapTokenConfiguration { host } => write!(f, "InitConfiguration of {host} with the bootstrap token"),
             Self::JoinConfiguration { host } => write!(f, "JoinConfiguration of {host}"),

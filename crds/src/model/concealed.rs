@@ -36,11 +36,16 @@ impl Concealed {
     /// These texts.
     pub(crate) fn new<'t>(texts: impl Iterator<Item = &'t str>) -> Self {
         let mut concealed = Self::default();
+        concealed.also(texts);
+        concealed
+    }
+
+    /// Conceals these texts too.
+    pub fn also<'t>(&mut self, texts: impl Iterator<Item = &'t str>) {
         for text in texts {
             // A file shows a text line by line, and a difference has a sign before each of them.
-            text.lines().chain([text]).map(str::trim).for_each(|text| concealed.add(text));
+            text.lines().chain([text]).map(str::trim).for_each(|text| self.add(text));
         }
-        concealed
     }
 
     /// The same, with the places whose values are made of what is encrypted.

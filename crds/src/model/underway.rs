@@ -19,6 +19,34 @@ pub struct Underway {
     pub etcd: BTreeMap<String, Version>,
     /// Nodes that pods leave before their kubelets are changed.
     pub drained: Vec<String>,
+    /// Where on its way the upgrade is.
+    pub way: Way,
+}
+
+/// Where on its way an upgrade is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Way {
+    /// The version that it leads to in the end.
+    pub to: Version,
+    /// The number of its stage.
+    pub stage: usize,
+    /// Of each host the first stage in which something of it gets another version.
+    pub begin: BTreeMap<String, usize>,
+}
+
+impl Way {
+    /// Whether the upgrade of these hosts begins in this stage.
+    #[must_use]
+    pub fn begins(&self, hosts: &[String]) -> bool {
+        hosts.iter().filter_map(|host| self.begin.get(host)).min() == Some(&self.stage)
+    }
+}
+
+impl Default for Way {
+    /// None that leads anywhere.
+    fn default() -> Self {
+        Self { to: Version::new(0, 0, 0), stage: 0, begin: BTreeMap::new() }
+    }
 }
 
 impl Cluster {

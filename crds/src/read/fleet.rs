@@ -7,9 +7,9 @@ use semver::Version;
 use super::hosts::{ReadHost, placed, read_address};
 use super::resources::fields::group_name;
 use super::resources::{Places, vars};
-use super::{network, read_label, resources, ssh};
+use super::{hooks, network, read_label, resources, ssh};
 use crate::decode::{Decoder, Field, Form};
-use crate::model::{Cluster, Concealed, Fleet, Host, HostResources, Roles, Settings, Ssh, TimeSync, Vars};
+use crate::model::{Cluster, Concealed, Fleet, HookPlace, Host, HostResources, Roles, Settings, Ssh, TimeSync, Vars};
 use crate::position::Positions;
 use crate::words::quote;
 use crate::{Position, Problem};
@@ -19,7 +19,7 @@ const NO_VERSION: Version = Version::new(0, 0, 0);
 
 pub(crate) const SPEC: Form = Form {
     what: "the spec of a Fleet",
-    fields: &["ssh", "vars", "hosts", "hostResources"],
+    fields: &["ssh", "vars", "hosts", "hostResources", "hooks"],
     refused: &[
         ("resources", "write them as `hostResources`"),
         ("kubernetesVersion", "leave it out, or write a Cluster: a Fleet has no Kubernetes"),
@@ -65,6 +65,7 @@ pub(crate) fn read<'a>(decoder: &mut Decoder, spec: &Field<'a>) -> Option<(Clust
     distinct(decoder, &fleet, &names, field.position());
     let places = Places { hosts: names.clone(), groups: fleet.groups.clone() };
     let declared = fields.get("hostResources").map(|field| list(decoder, &field, &places)).unwrap_or_default();
+    let hooks = fields.get("hooks").map(|field| hooks::read(decoder, &field, &places, &HookPlace::OF_FLEETS)).unwrap_or_default();
     let own = members.iter().filter_map(|member| Some((member.read.name.as_ref()?.0.clone(), member.vars.clone())));
     let resources = HostResources { vars, host_vars: own.collect(), ..declared };
     let (network, _) = network::read(decoder, None, &mut Vec::new())?;
@@ -78,6 +79,7 @@ pub(crate) fn read<'a>(decoder: &mut Decoder, spec: &Field<'a>) -> Option<(Clust
         time: TimeSync::default(),
         addons: Vec::new(),
         resources,
+        hooks,
         fleet: Some(fleet),
         settings: Settings::default(),
         concealed: Concealed::default(),

@@ -5,6 +5,7 @@ mod annotations;
 pub(crate) mod dual_stack;
 pub(crate) mod endpoint;
 pub(crate) mod fleet;
+pub(crate) mod hooks;
 pub(crate) mod hosts;
 pub(crate) mod network;
 pub(crate) mod parts;
@@ -74,6 +75,7 @@ pub(crate) const SPEC: Form = Form {
         "delivery",
         "time",
         "hostResources",
+        "hooks",
         "certificates",
         "backup",
         "addons",

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::property::{Property, fields, integer, map, property, text, texts, time, word};
-use super::{Kind, column, object, operator, parts, rule, wide_column};
+use super::{Kind, column, hooks, object, operator, parts, rule, wide_column};
 use crate::model::{Delivery, FlannelBackend, LEAST_MTU, MOST_MTU, NetworkPlugin, TaintEffect};
 use crate::objects::{DATA_REF, REFERENCES};
 use crate::read::SPEC;
@@ -117,6 +117,7 @@ fn inline() -> Vec<Property> {
             "What is declared for the hosts, what is kept for them, and how much pods may take.",
             parts::host_resources(),
         ),
+        hooks::list(),
         property("certificates", "How certificates are made.", parts::schema(&CERTIFICATES, Vec::new())),
         property("backup", "Where `kokctl backup create` writes to, who can read it, and which backups stay.", parts::backup()),
         property("addons", "What is installed besides.", json!({"type": "array", "items": parts::addon()})),

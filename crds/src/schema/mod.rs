@@ -4,6 +4,7 @@
 //! names. What a field means stands here.
 
 mod cluster;
+mod hooks;
 mod operation;
 mod operator;
 mod parts;

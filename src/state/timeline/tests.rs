@@ -15,6 +15,7 @@ fn step(name: &str, lane: Lane, needs: &[&str], (began, ended): (u64, u64)) -> S
         began: Some(began),
         ended: Some(ended),
         fate: Fate::Done,
+        said: None,
     }
 }
 

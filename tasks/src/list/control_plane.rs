@@ -21,7 +21,7 @@ use crate::operations::{
 };
 use crate::plan::{Draft, HostView, Reason, Refusal, StepId, StepName};
 
-const NAME: &str = "control-plane";
+pub(crate) const NAME: &str = "control-plane";
 
 pub(super) const TASK: Task =
     Task { name: NAME, about: "API server, controller manager, scheduler and what the cluster needs first", plan };

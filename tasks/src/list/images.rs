@@ -8,7 +8,7 @@ use crate::network_plugins;
 use crate::plan::{Draft, HostView, Reason, Refusal, StepId, StepName};
 use crate::resources::{Image, Resource};
 
-const NAME: &str = "images";
+pub(crate) const NAME: &str = "images";
 
 pub(super) const TASK: Task = Task { name: NAME, about: "the images that the host's roles need, pinned", plan };
 

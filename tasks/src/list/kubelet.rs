@@ -9,7 +9,7 @@ use crate::plan::{Draft, HostView, Reason, Refusal, StepId, StepName};
 use crate::resources::{Binary, Directory, File, Resource, Unit, UnitGoal};
 use crate::templates::render;
 
-const NAME: &str = "kubelet";
+pub(crate) const NAME: &str = "kubelet";
 
 pub(super) const TASK: Task = Task { name: NAME, about: "the kubelet's program and unit", plan };
 

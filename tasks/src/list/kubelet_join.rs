@@ -19,7 +19,7 @@ use crate::issued::is_kept_elsewhere;
 use crate::operations::{Join, KubeletEndpoint, LetIn, MarkNode, Operation, kept_out};
 use crate::plan::{Draft, HostView, Reason, Refusal, StepId, StepName};
 
-const NAME: &str = "kubelet-join";
+pub(crate) const NAME: &str = "kubelet-join";
 
 pub(super) const TASK: Task = Task { name: NAME, about: "a worker becomes a node", plan };
 

@@ -9,11 +9,12 @@ pub(crate) mod etcd;
 mod etcd_unit;
 mod firewall;
 pub(crate) mod founding;
+pub(crate) mod hooks;
 pub(crate) mod host;
 pub(crate) mod images;
 mod joining_member;
 pub(crate) mod kubeadm_configuration;
-mod kubelet;
+pub(crate) mod kubelet;
 pub(crate) mod kubelet_join;
 pub(crate) mod kubelet_serving;
 mod load_balancer;
@@ -78,4 +79,5 @@ pub const TASKS: &[Task] = &[
     node_dns::TASK,
     network_check::TASK,
     addons::TASK,
+    hooks::TASK,
 ];

@@ -2,7 +2,9 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-use super::graph::{Plan, Step};
+use kok_crds::model::HookPlace;
+
+use super::graph::{Action, Plan, Step};
 use super::id::StepId;
 use super::make::Seen;
 use super::missing::{Missing, refusals};
@@ -12,7 +14,7 @@ use super::select::Selection;
 use crate::change::{Change, ChangeKind, Verdict};
 use crate::list::host::claim;
 use crate::observe::Looks;
-use crate::resources::Act;
+use crate::resources::{Act, Resource};
 
 /// The outcome of a comparison.
 pub(super) enum Compared {
@@ -55,6 +57,7 @@ pub(super) fn compare(plan: &mut Plan, seen: &Seen, selection: &Selection) -> Co
             Some(Verdict::Unseen) | None => unknown.push((step, step)),
         }
     }
+    changes.retain(|id, _| plan.step(id).is_none_or(|step| !is_early(plan, step, &verdicts, selection)));
     let mut missing = Vec::new();
     let mut claims = BTreeMap::new();
     for step in plan.steps().filter(|step| changes.contains_key(&step.id)) {
@@ -89,6 +92,17 @@ pub(super) fn compare(plan: &mut Plan, seen: &Seen, selection: &Selection) -> Co
     let left_out: BTreeSet<StepId> = left_out.map(|step| step.id.clone()).collect();
     plan.set_changes(changes, left_out);
     Compared::Known
+}
+
+/// Whether a hook would come too early: something that it comes after is still to do, and no part of what is asked for.
+fn is_early(plan: &Plan, step: &Step, verdicts: &HashMap<StepId, Verdict>, selection: &Selection) -> bool {
+    let Action::Resource(Resource::Hook(hook)) = &step.action else { return false };
+    let comes_after = !matches!(
+        hook.at,
+        HookPlace::BeforePreparation | HookPlace::BeforeJoin | HookPlace::BeforeDrain | HookPlace::BeforeUpgrade | HookPlace::BeforeRemoval
+    );
+    let is_left = |need: &Step| !selection.has(need) && !matches!(verdicts.get(&need.id), Some(Verdict::Same));
+    comes_after && (hook.about.iter().any(|host| !selection.has_host(host)) || plan.needs(&step.id).iter().any(|(need, _)| is_left(need)))
 }
 
 /// Hosts without facts: nobody has asked them anything yet.

@@ -2,14 +2,16 @@
 
 use std::collections::BTreeMap;
 
-use kok_crds::model::{Cluster, Host};
+use kok_crds::model::{Cluster, Host, Wish};
 
 use super::draft::Edge;
 use super::graph::Plan;
+use super::hooked;
 use super::make::{Making, Seen, compared, defect, enter};
 use super::refusal::Refusal;
 use super::select::Selection;
 use crate::facts::{HostFacts, INDISPENSABLE};
+use crate::list::hooks;
 use crate::list::resources::{Place, draft, with_archives};
 use crate::observe::Looks;
 
@@ -35,7 +37,7 @@ pub fn fleet_looks(cluster: &Cluster) -> Result<BTreeMap<String, Looks>, Vec<Ref
 /// # Errors
 /// [`Refusal`]s of hosts that can't be changed, and of templates that can't be filled.
 pub fn fleet(cluster: &Cluster, seen: &Seen, selection: &Selection) -> Result<Making, Vec<Refusal>> {
-    let refusals: Vec<Refusal> = cluster.hosts.iter().filter_map(|host| unfit(host, seen.facts(&host.name)?)).collect();
+    let refusals: Vec<Refusal> = cluster.hosts.iter().filter_map(|host| unfit(cluster, host, seen.facts(&host.name)?)).collect();
     if !refusals.is_empty() {
         return Err(refusals);
     }
@@ -53,6 +55,7 @@ pub fn fleet(cluster: &Cluster, seen: &Seen, selection: &Selection) -> Result<Ma
     for Edge { later, earlier, reason } in edges {
         plan.order(&later, &earlier, reason).map_err(|sentence| vec![defect(sentence)])?;
     }
+    hooked::order(&mut plan, cluster, seen);
     let mut making = compared(plan, seen, selection)?;
     if let Making::Made(plan) = &mut making {
         plan.conceal(&cluster.concealed);
@@ -65,8 +68,9 @@ fn drafts<'a>(cluster: &'a Cluster, seen: &'a Seen, expected: &'a HostFacts) -> 
     for host in &cluster.hosts {
         let known = seen.facts(&host.name);
         let place = Place { cluster, host, facts: known.unwrap_or(expected), is_known: known.is_some(), environment: Vec::new() };
-        match draft(&place) {
-            Ok(draft) => drafts.push(draft),
+        let mut hooks = super::draft::Draft::new(&host.name, hooks::NAME);
+        match draft(&place).and_then(|draft| hooks::of_fleet(cluster, &host.name, &mut hooks).map(|()| [draft, hooks])) {
+            Ok(both) => drafts.extend(both),
             Err(mut refusal) => {
                 refusal.conceal(&cluster.concealed);
                 refusals.push(refusal);
@@ -76,19 +80,28 @@ fn drafts<'a>(cluster: &'a Cluster, seen: &'a Seen, expected: &'a HostFacts) -> 
     if refusals.is_empty() { Ok(drafts) } else { Err(refusals) }
 }
 
+/// Whether it is a matter of systemd: units, what it mounts, and packages, which are installed by a unit so that a broken link stops nothing.
+const fn needs_systemd(wish: &Wish) -> bool {
+    matches!(wish, Wish::Unit { .. } | Wish::Mount(_) | Wish::Package { .. })
+}
+
 /// Why nothing may be begun on a host.
-fn unfit(host: &Host, facts: &HostFacts) -> Option<Refusal> {
+fn unfit(cluster: &Cluster, host: &Host, facts: &HostFacts) -> Option<Refusal> {
     let at = |refusal: Refusal| refusal.at(format!("host {} ({})", host.name, host.address));
     if let Some(cluster) = &facts.cluster {
         let refusal = Refusal::new(format!("{} is a host of the cluster {}", host.name, cluster.escape_debug()));
         let refusal = refusal.because("two files would say what is to be on it");
         return Some(at(refusal.hint("declare this under `hostResources` of that cluster, and leave the host out of the fleet")));
     }
-    if !facts.systemd {
-        let refusal = Refusal::new(format!("{} does not run systemd", host.name)).because("kokctl's scripts and units need it");
-        return Some(at(refusal.hint("take a host with systemd as its first process")));
+    // A container that runs sshd can have files and users as well.
+    let needing = cluster.resources.of_host(&host.name).find(|entry| needs_systemd(&entry.wish));
+    if let Some(entry) = needing.filter(|_| !facts.systemd) {
+        let refusal = Refusal::new(format!("{} does not run systemd", host.name));
+        let refusal = refusal.because(format!("`{}` ({}) needs it", entry.name.escape_debug(), entry.origin));
+        return Some(at(refusal.hint("take a host with systemd as its first process, or leave it out of the entry by `on`")));
     }
-    let missing: Vec<&str> = INDISPENSABLE.iter().copied().filter(|command| !facts.commands.contains(*command)).collect();
+    let is_needed = |command: &&str| needing.is_some() || !command.starts_with("systemd-") && *command != "systemctl";
+    let missing: Vec<&str> = INDISPENSABLE.iter().copied().filter(is_needed).filter(|command| !facts.commands.contains(*command)).collect();
     if !missing.is_empty() {
         let refusal = Refusal::new(format!("{} lacks commands that kokctl is made of", host.name));
         let refusal = refusal.because(format!("it has no {}", missing.join(", ")));

@@ -105,10 +105,16 @@ impl Step {
         }
     }
 
-    /// What it gives to its host by a name, and is known already.
+    /// What it gives to its host by names, and is known already.
     #[must_use]
-    pub fn given(&self) -> Option<(&SecretName, &Text)> {
-        if let Action::Resource(resource) = &self.action { resource.given() } else { None }
+    pub fn given(&self) -> Vec<(&SecretName, &Text)> {
+        if let Action::Resource(resource) = &self.action { resource.given() } else { Vec::new() }
+    }
+
+    /// Whether what it prints is told even if it ends well: it is a script of the user's.
+    #[must_use]
+    pub const fn is_told(&self) -> bool {
+        matches!(self.action, Action::Resource(Resource::Hook(_)))
     }
 
     /// How long what it has made is good for those who begin to use it, from the moment it was begun; nothing if that has no end.

@@ -4,10 +4,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use kok_crds::listed;
-use kok_crds::model::{Cluster, Host};
+use kok_crds::model::{Cluster, HookPlace, Host};
 
 use super::draft::{Draft, Edge};
 use super::graph::Plan;
+use super::hooked;
 use super::id::StepId;
 use super::leave_etcd;
 use super::machine;
@@ -18,6 +19,7 @@ use super::reset::{is_ours, leaving};
 use super::select::Selection;
 use crate::drain::{Blocker, Cordoner, DrainSettings, judge};
 use crate::gate::{Disruption, Need};
+use crate::list::hooks;
 use crate::observe::{ApiServerState, KubernetesState, Look, Looks};
 use crate::operations::{CordonNode, DrainNode, KeepOut, Operation, RemoveNode};
 use crate::preconditions;
@@ -74,6 +76,7 @@ pub fn leave(cluster: &Cluster, wanted: &Leaving<'_>, seen: &Seen) -> Result<Mak
     for Edge { later, earlier, reason } in edges {
         plan.order(&later, &earlier, reason).map_err(|sentence| vec![defect(sentence)])?;
     }
+    hooks_of(&mut plan, cluster, wanted, (speaker, seen)).map_err(|refusal| vec![refusal])?;
     let making = compared(plan, seen, &Selection::whole())?;
     let refusals = speaker.map(|speaker| refused(cluster, wanted, speaker, seen)).unwrap_or_default();
     if refusals.is_empty() { Ok(making) } else { Err(refusals) }
@@ -136,6 +139,34 @@ fn draft<'a>(
         left
     });
     (draft, forgotten.or(reset).or(left))
+}
+
+/// The user's own scripts around all that. Of a host that is gone for good the one after it is left.
+fn hooks_of(plan: &mut Plan, cluster: &Cluster, wanted: &Leaving<'_>, (speaker, seen): (Option<&Host>, &Seen)) -> Result<(), Refusal> {
+    let all: Vec<&str> = wanted.hosts.iter().filter_map(|name| cluster.host(name)).map(|host| host.name.as_str()).collect();
+    let is_alive = |name: &&&str| !wanted.dead.contains(**name) && cluster.host(name).is_some_and(|host| is_ours(cluster, host, seen));
+    let alive: Vec<&str> = all.iter().filter(is_alive).copied().collect();
+    let nodes: Vec<&str> = alive.iter().filter(|name| cluster.host(name).is_some_and(|host| host.roles.is_node())).copied().collect();
+    let staying = speaker.and_then(|speaker| cluster.host(&speaker.name)).map(|host| host.name.as_str());
+    let kubernetes = staying.and_then(|staying| seen.observations(staying).kubernetes.as_ref());
+    let node = |host: &str| kubernetes.and_then(|state| state.node(host));
+    // One that comes back is another node.
+    let occasion = |host: &str| format!("removal of {host} {}", node(host).map(|node| node.uid.clone()).unwrap_or_default());
+    let mut drafts = Vec::new();
+    for (at, hosts) in [(HookPlace::BeforeRemoval, &alive), (HookPlace::BeforeDrain, &nodes), (HookPlace::AfterDrain, &nodes)] {
+        drafts.extend(hooks::of_hosts(cluster, at, (hosts, staying), occasion)?);
+    }
+    let going: Vec<&str> = all.iter().copied().filter(|host| alive.contains(host) || node(host).is_some()).collect();
+    if let Some(staying) = staying {
+        drafts.extend(hooks::after_removal(cluster, (&all, &going), staying)?);
+    }
+    for draft in drafts {
+        for Edge { later, earlier, reason } in enter(plan, draft)? {
+            plan.order(&later, &earlier, reason).map_err(defect)?;
+        }
+    }
+    hooked::order(plan, cluster, seen);
+    Ok(())
 }
 
 fn in_turn() -> Reason {

@@ -27,6 +27,7 @@ pub fn looks(inputs: &Inputs<'_>) -> Result<BTreeMap<String, Looks>, Vec<Refusal
             entry.extend(crate::list::kubelet_serving::looks());
         }
         entry.extend(crate::list::names::looks());
+        entry.add_others(&crate::list::resources::looks());
         entry.extend(crate::list::virtual_address::looks(host));
     }
     Ok(looks)

@@ -8,6 +8,7 @@ use super::ask;
 use super::compare::{Asked, Compared, compare};
 use super::draft::{Draft, Edge, HostView};
 use super::graph::{Plan, Step};
+use super::hooked;
 use super::id::StepId;
 use super::lint::{lint, ungated};
 use super::reason::Reason;
@@ -174,7 +175,7 @@ fn made(inputs: &Inputs<'_>, seen: &Seen, selection: &Selection) -> Result<Makin
     if !twice.is_empty() {
         return Err(twice);
     }
-    let plan = ordered(drafts).map_err(|refusal| vec![refusal])?;
+    let plan = ordered(drafts, inputs.cluster, seen).map_err(|refusal| vec![refusal])?;
     let making = compared(plan, seen, selection)?;
     let keepers = if let Making::Made(plan) = &making { ask::keepers(inputs.cluster, seen, plan) } else { BTreeMap::new() };
     Ok(if keepers.is_empty() { making } else { Making::AskFirst(keepers) })
@@ -223,7 +224,7 @@ pub(super) fn drafts<'a>(inputs: &'a Inputs<'a>, seen: &'a Seen, expected: &'a H
     if refusals.is_empty() { Ok(drafts) } else { Err(refusals) }
 }
 
-fn ordered(drafts: Vec<Draft<'_>>) -> Result<Plan, Refusal> {
+fn ordered(drafts: Vec<Draft<'_>>, cluster: &Cluster, seen: &Seen) -> Result<Plan, Refusal> {
     let mut plan = Plan::default();
     let mut edges = Vec::new();
     for draft in drafts {
@@ -235,6 +236,7 @@ fn ordered(drafts: Vec<Draft<'_>>) -> Result<Plan, Refusal> {
     for Edge { later, earlier, reason } in edges {
         plan.order(&later, &earlier, reason).map_err(defect)?;
     }
+    hooked::order(&mut plan, cluster, seen);
     Ok(plan)
 }
 
@@ -257,7 +259,7 @@ fn after_packages(plan: &Plan) -> Vec<Edge> {
     let is_of_packages = |step: &&Step| step.task == packages::INSTALLED.task();
     let of_packages = plan.steps().filter(is_of_packages);
     let installed: BTreeMap<&str, StepId> = of_packages.map(|step| (step.host.as_str(), packages::INSTALLED.on(&step.host))).collect();
-    let later = plan.steps().filter(|step| !is_of_packages(step));
+    let later = plan.steps().filter(|step| !is_of_packages(step) && !hooked::is_first(step));
     let with_packages = later.filter_map(|step| Some((step, installed.get(step.host.as_str())?)));
     let later = with_packages.filter(|(step, _)| step.id != claim(&step.host));
     let reason = || Reason::Because("it may run commands of these packages");

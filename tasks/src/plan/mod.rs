@@ -9,6 +9,7 @@ mod etcd_room;
 mod fleet;
 mod graph;
 mod held;
+mod hooked;
 mod id;
 mod leave;
 mod leave_etcd;

@@ -3,10 +3,11 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use kok_crds::model::{Cluster, Host};
+use kok_crds::model::{Cluster, HookPlace, Host};
 
 use super::draft::{Draft, Edge};
 use super::graph::{Action, Plan, Step};
+use super::hooked;
 use super::id::StepId;
 use super::leave::{drained, lost_pods};
 use super::make::{Making, Seen, compared, defect, enter};
@@ -15,6 +16,7 @@ use super::refusal::Refusal;
 use super::select::Selection;
 use crate::drain::{Cordoner, DrainSettings};
 use crate::gate::{Disruption, Need};
+use crate::list::hooks;
 use crate::observe::{ApiServerState, KubernetesState, Look, Looks, PathState};
 use crate::operations::{ApiServerReady, NodesReady, Operation, REBOOT_REQUIRED, Reboot, UncordonNodes};
 use crate::preconditions;
@@ -95,6 +97,16 @@ pub fn reboot(cluster: &Cluster, wanted: &Reboots<'_>, seen: &Seen) -> Result<Ma
     for Edge { later, earlier, reason } in edges {
         plan.order(&later, &earlier, reason).map_err(|sentence| vec![defect(sentence)])?;
     }
+    let drained: Vec<&str> =
+        cluster.hosts.iter().filter(chosen).filter(|host| host.roles.is_node()).map(|host| host.name.as_str()).collect();
+    let keeper = cluster.control_planes().next().map(|host| host.name.as_str());
+    let occasion = |host: &str| format!("start after {}", wanted.boots.get(host).cloned().unwrap_or_else(|| boot_id(seen, host)));
+    for at in [HookPlace::BeforeDrain, HookPlace::AfterDrain] {
+        for draft in hooks::of_hosts(cluster, at, (&drained, keeper), occasion).map_err(|refusal| vec![refusal])? {
+            enter(&mut plan, draft).map_err(|refusal| vec![refusal])?;
+        }
+    }
+    hooked::order(&mut plan, cluster, seen);
     let making = compared(plan, seen, &Selection::whole())?;
     let lost = |host: &Host| lost_pods(&host.name, &wanted.drain, seen, speaker(cluster, seen, host)?);
     let refusals: Vec<Refusal> =

@@ -2,14 +2,16 @@
 
 use std::time::Duration;
 
-use kok_crds::model::{Cluster, Host};
+use kok_crds::model::{Cluster, HookPlace, Host};
 
 use super::draft::Draft;
 use super::graph::Plan;
+use super::hooked;
 use super::id::StepId;
 use super::make::{Making, Seen, compared, enter};
 use super::refusal::Refusal;
 use super::select::Selection;
+use crate::list::hooks;
 use crate::observe::{Look, Looks};
 use crate::operations::{Operation, Reset};
 use crate::preconditions;
@@ -44,6 +46,13 @@ pub fn reset(cluster: &Cluster, seen: &Seen) -> Result<Making, Vec<Refusal>> {
     for host in cluster.hosts.iter().filter(|host| is_ours(cluster, host, seen)) {
         enter(&mut plan, leaving(cluster, host).0).map_err(|refusal| vec![refusal])?;
     }
+    let ours: Vec<&str> = cluster.hosts.iter().filter(|host| is_ours(cluster, host, seen)).map(|host| host.name.as_str()).collect();
+    let keeper = cluster.control_planes().map(|host| host.name.as_str()).find(|name| ours.contains(name));
+    let occasion = |host: &str| format!("removal of {host}");
+    for draft in hooks::of_hosts(cluster, HookPlace::BeforeRemoval, (&ours, keeper), occasion).map_err(|refusal| vec![refusal])? {
+        enter(&mut plan, draft).map_err(|refusal| vec![refusal])?;
+    }
+    hooked::order(&mut plan, cluster, seen);
     compared(plan, seen, &Selection::whole())
 }
 

@@ -12,10 +12,12 @@ mod file;
 mod firewall;
 mod gone;
 mod group;
+mod hook;
 mod hostname;
 mod image;
 mod kernel_module;
 mod line;
+mod managed;
 mod mount;
 mod named_packages;
 mod no_swap;
@@ -41,10 +43,13 @@ pub(crate) use file::{NOT_AS_SENT, unified};
 pub use firewall::OpenFirewall;
 pub use gone::Gone;
 pub use group::Group;
+pub use hook::Hook;
 pub use hostname::Hostname;
 pub use image::Image;
 pub use kernel_module::KernelModule;
 pub use line::Line;
+pub(crate) use managed::MANAGED;
+pub use managed::Managed;
 pub use mount::Mount;
 pub use named_packages::NamedPackages;
 pub use no_swap::NoSwap;
@@ -118,6 +123,10 @@ pub enum Resource {
     Selinux(Selinux),
     /// A firewall that lets in what the cluster needs.
     OpenFirewall(OpenFirewall),
+    /// A script of a user's.
+    Hook(Hook),
+    /// The list of what a user has declared.
+    Managed(Managed),
 }
 
 impl Resource {
@@ -150,6 +159,8 @@ impl Resource {
             Self::PackageDatabase(_) => PackageDatabase::looks(),
             Self::Selinux(_) => Selinux::looks(),
             Self::OpenFirewall(_) => OpenFirewall::looks(),
+            Self::Hook(it) => it.looks(),
+            Self::Managed(it) => it.looks(),
         }
     }
 
@@ -182,6 +193,8 @@ impl Resource {
             Self::PackageDatabase(_) => PackageDatabase::diff(seen),
             Self::Selinux(it) => it.diff(seen),
             Self::OpenFirewall(it) => it.diff(seen),
+            Self::Hook(it) => it.diff(seen),
+            Self::Managed(it) => it.diff(seen),
         }
     }
 
@@ -214,6 +227,8 @@ impl Resource {
             Self::PackageDatabase(_) => PackageDatabase::act(),
             Self::Selinux(it) => it.act(change),
             Self::OpenFirewall(it) => it.act(change),
+            Self::Hook(it) => it.act(),
+            Self::Managed(it) => it.act(),
         }
     }
 
@@ -239,6 +254,8 @@ impl Resource {
             Self::Gone(it) => it.writes(),
             Self::Line(it) => it.writes(),
             Self::Mount(it) => it.writes(),
+            Self::Hook(it) => it.writes(),
+            Self::Managed(_) => vec![MANAGED.to_owned()],
             // It removes only what nobody writes, these only add to what others have.
             Self::Absent(_)
             | Self::PackageDatabase(_)
@@ -259,10 +276,14 @@ impl Resource {
         }
     }
 
-    /// What it gives to a host by a name, and is known already.
+    /// What it gives to a host by names, and is known already.
     #[must_use]
-    pub fn given(&self) -> Option<(&SecretName, &Text)> {
-        if let Self::File(file) = self { file.given() } else { None }
+    pub fn given(&self) -> Vec<(&SecretName, &Text)> {
+        match self {
+            Self::File(it) => it.given().into_iter().collect(),
+            Self::Hook(it) => it.given(),
+            _ => Vec::new(),
+        }
     }
 
     /// The paths that it changes, and how much of each.
@@ -306,6 +327,8 @@ impl Resource {
             Self::PackageDatabase(_) => "package manager".to_owned(),
             Self::Selinux(_) => "SELinux".to_owned(),
             Self::OpenFirewall(_) => "firewall".to_owned(),
+            Self::Hook(it) => it.title(),
+            Self::Managed(_) => "list of what is declared".to_owned(),
         }
     }
 }

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
 use kok_crds::listed;
-use kok_crds::model::{Cluster, Host, Underway};
+use kok_crds::model::{Cluster, Host, Underway, Way};
 use semver::Version;
 
 use super::{Hop, Running};
@@ -142,7 +142,28 @@ pub fn stages(cluster: &Cluster, running: &Running, hops: &[Hop], wish: &Wish) -
             false => break,
         }
     }
-    Ok(builder.stages)
+    let to = hops.last().map(|hop| match hop {
+        Hop::Etcd(_) => &cluster.kubernetes_version,
+        Hop::Kubernetes { to, .. } => to,
+    });
+    Ok(on_their_way(builder.stages, to.unwrap_or(&cluster.kubernetes_version)))
+}
+
+/// The stages, each of which knows where on the whole way it is.
+fn on_their_way(mut stages: Vec<Stage>, to: &Version) -> Vec<Stage> {
+    let mut begin: BTreeMap<String, usize> = BTreeMap::new();
+    // What the cluster says of itself is of no host.
+    for (number, stage) in stages.iter().enumerate().filter(|(_, stage)| stage.name != StageName::Configuration) {
+        for host in &stage.hosts {
+            begin.entry(host.clone()).or_insert(number);
+        }
+    }
+    for (number, stage) in stages.iter_mut().enumerate() {
+        if let Some(underway) = &mut stage.cluster.underway {
+            underway.way = Way { to: to.clone(), stage: number, begin: begin.clone() };
+        }
+    }
+    stages
 }
 
 struct Builder<'a> {
@@ -165,6 +186,7 @@ impl Builder<'_> {
             shared: Some(self.is.shared.clone().unwrap_or_else(|| oldest.clone())),
             etcd: self.is.etcd.clone(),
             drained: Vec::new(),
+            way: Way::default(),
         };
         Cluster { kubernetes_version: to.clone(), underway: Some(underway), ..self.cluster.clone() }
     }

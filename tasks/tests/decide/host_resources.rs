@@ -49,6 +49,11 @@ fn nothing(looks: &Looks) -> Observations {
     let mut seen = Observations::default();
     for look in looks.iter() {
         match look {
+            Look::File { path, expected: Some(sum) } if path == "/var/lib/kokctl/managed" => {
+                let metadata =
+                    Metadata { kind: Kind::File, mode: 0o644, user: 0, group: 0, size: 1, changed_nanoseconds: 1, sha256: Some(sum) };
+                seen.paths.insert(path, PathState::Present(metadata));
+            }
             Look::Path(path) | Look::File { path, .. } => drop(seen.paths.insert(path, PathState::Missing)),
             Look::Unit(name) => {
                 let state = UnitState { load: "not-found".to_owned(), active: "inactive".to_owned(), ..UnitState::default() };
@@ -77,7 +82,8 @@ fn refused(cluster: &Cluster, change: impl Fn(&str, &mut HostFacts)) -> Vec<Refu
 
 /// The entries of a host in an order in which they can be done.
 fn order(plan: &Plan, host: &str) -> Vec<String> {
-    plan.steps().filter(|step| step.host == host).map(|step| step.id.name().to_owned()).collect()
+    let is_entry = |name: &&str| *name != "managed list";
+    plan.steps().filter(|step| step.host == host).map(|step| step.id.name()).filter(is_entry).map(str::to_owned).collect()
 }
 
 #[test]
@@ -200,7 +206,7 @@ fn a_secret_is_neither_shown_nor_in_what_is_saved() {
     let act = step.act(change);
     assert!(act.script().unwrap().parts().iter().any(|part| matches!(part, Part::Secret(_))));
     assert!(!format!("{plan:?} {act:?} {cluster:?}").contains(WORD));
-    let (name, text) = step.given().unwrap();
+    let (name, text) = step.given()[0];
     assert_eq!((name.to_string().as_str(), text.expose()), ("/etc/key of a", WORD));
     assert!(
         !step.looks().iter().any(|look| matches!(look, kok_tasks::observe::Look::File { expected: Some(_), .. })),
@@ -308,7 +314,7 @@ fn a_host_without_a_store_is_refused_unless_it_gets_one() {
 
 #[test]
 fn hosts_that_cannot_be_changed_are_refused() {
-    let cluster = of("  - {dir: {path: /srv/x}}\n", &[]);
+    let cluster = of("  - {dir: {path: /srv/x}}\n  - {unit: {name: x.service, state: running}, on: [b]}\n", &[]);
     let found = refused(&cluster, |host, facts| match host {
         "a" => facts.cluster = Some("demo".to_owned()),
         _ => facts.systemd = false,
@@ -316,6 +322,32 @@ fn hosts_that_cannot_be_changed_are_refused() {
     let said: Vec<&str> = found.iter().map(|refusal| refusal.what.as_str()).collect();
     assert_eq!(said, ["a is a host of the cluster demo", "b does not run systemd"]);
     assert!(found.iter().all(|refusal| refusal.hint.is_some()));
+    // What is no matter of systemd is done without it.
+    let cluster = of("  - {dir: {path: /srv/x}}\n", &[]);
+    let without = bare(&cluster, |_, facts| {
+        facts.systemd = false;
+        ["systemctl", "systemd-run"].iter().for_each(|command| {
+            facts.commands.remove(*command);
+        });
+    });
+    assert!(matches!(fleet(&cluster, &without, &Selection::whole()), Ok(Making::Made(_))));
+}
+
+/// What is declared no more is named once, and stays.
+#[test]
+fn what_left_the_file_is_named() {
+    let cluster = of("  - {dir: {path: /srv/x}}\n", &[]);
+    let mut seen = bare(&cluster, |_, _| {});
+    let path = "/var/lib/kokctl/managed";
+    let mut had = nothing(&fleet_looks(&cluster).unwrap()["a"]);
+    let Some(PathState::Present(metadata)) = had.paths.get_mut(path) else { panic!("nobody looks") };
+    metadata.sha256 = Some("0".repeat(64));
+    had.contents.insert(path.to_owned(), b"dir /srv/x\nfile /etc/motd\nuser app\n".to_vec());
+    seen.add_observations("a", had);
+    let Ok(Making::Made(plan)) = fleet(&cluster, &seen, &Selection::whole()) else { panic!("no plan") };
+    let because: Vec<&str> =
+        plan.changes().filter(|(step, _)| step.id.name() == "managed list").map(|(_, is)| is.because.as_str()).collect();
+    assert_eq!(because, ["no longer managed, and left as it is: file /etc/motd, user app"]);
 }
 
 /// What kokctl does itself in a cluster, by what a user declares.

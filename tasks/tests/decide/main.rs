@@ -24,6 +24,7 @@ mod fields;
 mod founding;
 mod grown;
 mod helped;
+mod hooks;
 mod host_resources;
 mod in_use;
 mod issued;

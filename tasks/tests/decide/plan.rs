@@ -238,7 +238,7 @@ fn no_secret_stands_in_a_plan() {
 #[test]
 fn every_task_has_steps_and_a_sentence() {
     let moves = cluster_of(&format!("{}  vars: {{api_virtual_address: 10.20.0.100}}\n", include_str!("../fixtures/highly-available.yaml")));
-    let declares = "  hostResources: [{file: {path: /etc/motd, content: Hello}}]\n";
+    let declares = "  hostResources: [{file: {path: /etc/motd, content: Hello}}]\n  hooks: [{name: a, at: afterJoin, script: 'true'}]\n";
     let declares = cluster_of(&format!("{}{declares}", include_str!("../fixtures/highly-available.yaml")));
     let worlds = [World::with_everything(), World::bare_of(highly_available()), World::bare_of(moves), World::bare_of(declares)];
     let plans = worlds.map(|world| world.plan());

@@ -50,12 +50,12 @@ fn two_releases() -> Bundle {
     bundle
 }
 
-fn of_version(version: &str) -> Cluster {
+pub(crate) fn of_version(version: &str) -> Cluster {
     Cluster { kubernetes_version: version.parse().unwrap(), ..highly_available() }
 }
 
 /// A cluster of the old version, which works.
-fn old() -> World {
+pub(crate) fn old() -> World {
     let mut world = World::bare_of(of_version(OLD));
     world.bundle = two_releases();
     let mut world = world.converge();
@@ -76,7 +76,7 @@ fn has_etcd(world: &mut World, host: &str, version: &str) {
     host.images.insert(format!("registry.k8s.io/etcd:{version}-0"), ImageState { digest: String::new(), pinned: true });
 }
 
-fn way(world: &World, wish: &Wish) -> Vec<Stage> {
+pub(crate) fn way(world: &World, wish: &Wish) -> Vec<Stage> {
     let running = Running::of(&world.cluster, &world.seen()).unwrap();
     let hops = path(&running, &NEW.parse().unwrap(), &world.bundle).unwrap();
     stages(&of_version(NEW), &running, &hops, wish).unwrap()

@@ -38,6 +38,7 @@ mod faults_cases;
 mod fetched;
 mod highly_available;
 mod highly_available_story;
+mod hooks;
 mod host_resources;
 mod issued;
 mod issued_story;

@@ -11,7 +11,7 @@ use crate::words::quote;
 const MOST_PATH: usize = 4095;
 
 /// Text that `check` finds nothing wrong with; `what` it is, with its article.
-pub(super) fn checked(decoder: &mut Decoder, field: &Field<'_>, check: fn(&str) -> Option<&'static str>, what: &str) -> Option<String> {
+pub(crate) fn checked(decoder: &mut Decoder, field: &Field<'_>, check: fn(&str) -> Option<&'static str>, what: &str) -> Option<String> {
     let text = decoder.text(field)?;
     let Some(reason) = check(text) else { return Some(text.to_owned()) };
     let problem = Problem::new(format!("{} cannot be {what}", quote(text))).at(field.position());
@@ -41,7 +41,7 @@ pub(super) fn optional(
 }
 
 /// What is wrong with a path on a host.
-pub(super) fn host_path(text: &str) -> Option<&'static str> {
+pub(crate) fn host_path(text: &str) -> Option<&'static str> {
     if !text.starts_with('/') {
         Some("it does not begin with `/`, and nobody could tell what it is seen from")
     } else if text.len() > MOST_PATH {
@@ -63,7 +63,7 @@ pub(super) fn removable(text: &str) -> Option<&'static str> {
 }
 
 /// What is wrong with the name of an entry.
-pub(super) fn entry_name(text: &str) -> Option<&'static str> {
+pub(crate) fn entry_name(text: &str) -> Option<&'static str> {
     let allowed = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.');
     if text.is_empty() || text.len() > 63 {
         Some("it has 1 to 63 characters")
@@ -81,7 +81,7 @@ pub(crate) fn group_name(decoder: &mut Decoder, field: &Field<'_>) -> Option<Str
 }
 
 /// What is wrong with one line of text.
-pub(super) fn one_line(text: &str) -> Option<&'static str> {
+pub(crate) fn one_line(text: &str) -> Option<&'static str> {
     if text.is_empty() {
         Some("it is empty")
     } else if text.chars().any(|c| c.is_control() && c != '\t') {

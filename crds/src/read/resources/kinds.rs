@@ -136,7 +136,7 @@ fn content(decoder: &mut Decoder, fields: &Fields<'_>) -> Option<Content> {
 }
 
 /// What is wrong with a path on the user's side.
-pub(super) fn local_path(text: &str) -> Option<&'static str> {
+pub(crate) fn local_path(text: &str) -> Option<&'static str> {
     let is_text = || (is_private_key(text) || text.contains('\n')).then_some("it is a text, which is written as `content`");
     name::path(text).or_else(is_text)
 }

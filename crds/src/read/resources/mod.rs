@@ -192,7 +192,7 @@ fn wish(decoder: &mut Decoder, fields: &Fields<'_>, is_known: bool) -> Option<Wi
 }
 
 /// The hosts that an entry is for, each once and in the order of the file.
-fn hosts(decoder: &mut Decoder, field: &Field<'_>, places: &Places) -> Option<Vec<String>> {
+pub(crate) fn hosts(decoder: &mut Decoder, field: &Field<'_>, places: &Places) -> Option<Vec<String>> {
     let before = decoder.count();
     let mut meant: Vec<&str> = Vec::new();
     let words = decoder.texts(field, "it is a list of hosts, of their roles or groups, or `all`");

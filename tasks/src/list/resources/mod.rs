@@ -11,7 +11,9 @@ use kok_crds::model::{Cluster, Host, Wish};
 
 use super::{Task, proxy, swap};
 use crate::facts::HostFacts;
+use crate::observe::{Look, Looks, PathState};
 use crate::plan::{Draft, HostView, Refusal, StepId};
+use crate::resources::{MANAGED, Managed, Resource};
 
 pub(crate) use conflict::{with_archives, with_ours};
 
@@ -34,6 +36,7 @@ pub(crate) struct Place<'a> {
 fn plan(view: &HostView<'_>, draft: &mut Draft<'_>) -> Result<(), Refusal> {
     let environment = proxy::environment(view).into_iter().map(|(name, value)| (name.to_owned(), value)).collect();
     let is_known = view.seen.facts(&view.host.name).is_some();
+    managed(view, draft);
     let mounts = declare(&Place { cluster: view.cluster(), host: view.host, facts: view.facts, is_known, environment }, draft)?;
     for step in &mounts {
         swap::before_mounts(view, draft, step);
@@ -41,9 +44,28 @@ fn plan(view: &HostView<'_>, draft: &mut Draft<'_>) -> Result<(), Refusal> {
     Ok(())
 }
 
+/// Where nothing is declared, a host has a list only if something was.
+fn managed(view: &HostView<'_>, draft: &mut Draft<'_>) {
+    let had_some = matches!(view.observations().paths.get(MANAGED), Some(PathState::Present(_)));
+    if had_some || view.cluster().resources.of_host(&view.host.name).next().is_some() {
+        list(view.cluster(), &view.host.name, draft);
+    }
+}
+
+/// What a first look at a host asks whether or not anything is declared for it.
+pub(crate) fn looks() -> Looks {
+    [Look::Path(MANAGED.to_owned())].into_iter().collect()
+}
+
+fn list(cluster: &Cluster, host: &str, draft: &mut Draft<'_>) {
+    let lines = cluster.resources.of_host(host).map(|entry| format!("{} {}", entry.wish.kind(), entry.wish.subject()));
+    draft.add("managed list", Resource::Managed(Managed { lines: lines.collect() }));
+}
+
 /// A draft of what is declared for a host.
 pub(crate) fn draft<'a>(place: &Place<'a>) -> Result<Draft<'a>, Refusal> {
     let mut draft = Draft::new(&place.host.name, NAME);
+    list(place.cluster, &place.host.name, &mut draft);
     declare(place, &mut draft)?;
     Ok(draft)
 }

@@ -347,6 +347,14 @@ impl World {
             Resource::Packages(packages) => host.commands.extend(packages.commands.iter().map(|(command, _)| command.clone())),
             Resource::PackageArchive(archive) => host.folder(&archive.folder, 0o700),
             Resource::PackageDatabase(_) => host.paths.retain(|path, _| !path.starts_with("/var/lib/dpkg/updates/")),
+            Resource::Hook(hook) => {
+                hook.creates.iter().for_each(|path| host.write(path, 0o644, ""));
+                if let Some((path, text)) = hook.kept() {
+                    host.folder(path.rsplit_once('/').unwrap().0, 0o755);
+                    host.write(&path, 0o644, &text);
+                }
+            }
+            Resource::Managed(managed) => host.write("/var/lib/kokctl/managed", 0o644, &managed.text()),
             // Only what somebody declares for hosts has these, and no world does.
             Resource::Group(_)
             | Resource::AuthorizedKey(_)

@@ -57,7 +57,7 @@ impl Model {
         let mut inner = self.lock();
         inner.pass();
         let looks = order.steps.iter().flat_map(|(step, _)| step.looks());
-        Answer { acted, seen: inner.world.look(&order.host, looks), restarted: inner.restarted.contains(&order.host) }
+        Answer { acted, said: Vec::new(), seen: inner.world.look(&order.host, looks), restarted: inner.restarted.contains(&order.host) }
     }
 
     fn begin(&self, order: &Order) -> Result<Option<Fault>, Trouble> {
