@@ -1,10 +1,12 @@
 //! Where what a cluster's files name comes from.
 
-use std::path::PathBuf;
+use std::io;
+use std::path::{Path, PathBuf};
 
 use kok_crds::model::{Addon, EscrowFile, Payload};
 use kok_crds::{Position, Problem, Source};
 
+use super::sums;
 use crate::state::Kept;
 
 /// Where what a cluster's files name comes from. A path is one as seen from the file in which it stands, at `origin`.
@@ -32,6 +34,14 @@ pub trait Files: Sync {
     /// # Errors
     /// [`Problem`] if it can't be had.
     fn payload(&self, payload: &Payload) -> Result<PathBuf, Problem>;
+
+    /// Length and sha256 of such a file.
+    ///
+    /// # Errors
+    /// If it can't be read.
+    fn sum(&self, path: &Path) -> io::Result<(u64, String)> {
+        sums::sum(path, None)
+    }
 
     /// The keys that are kept of a cluster; nothing where there are none yet.
     ///

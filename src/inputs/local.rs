@@ -2,13 +2,14 @@
 
 use std::fs;
 use std::io::{self, ErrorKind};
-use std::path::{self, PathBuf};
+use std::path::{self, Path, PathBuf};
 
 use kok_crds::model::{Addon, EscrowFile, Payload, PayloadSource};
 use kok_crds::{Position, Problem, Source};
 
 use super::fetch;
 use super::files::{Contents, Files, Unread, UnreadCause};
+use super::sums;
 use crate::plain_file;
 use crate::remote::mode_if_open;
 use crate::state::{Keeping, Kept, beside};
@@ -73,6 +74,10 @@ impl Files for LocalFiles {
             let problem = Problem::new("a file for the hosts can't be read").at(&payload.origin);
             problem.because(format!("{}: {error}", path.display())).hint("name a file, as seen from the folder of this file")
         })
+    }
+
+    fn sum(&self, path: &Path) -> io::Result<(u64, String)> {
+        sums::sum(path, self.state.as_ref().map(|state| state.join("files/sums")).as_deref())
     }
 
     fn kept(&self, cluster: &str, file: &EscrowFile) -> Result<Option<Kept>, Problem> {

@@ -9,6 +9,7 @@ mod issued;
 mod local;
 mod manifests;
 mod resources;
+mod sums;
 mod unpacked;
 mod vault;
 

@@ -8,7 +8,6 @@ use kok_pki::TrustAnchor;
 use time::OffsetDateTime;
 
 use super::files::Files;
-use crate::artifacts::sum_of;
 use crate::clock::Clock;
 
 /// As long as what a cluster's own file may have: larger ones are no configuration.
@@ -58,7 +57,7 @@ fn load_one(entry: &mut HostResource, now: OffsetDateTime, files: &dyn Files) ->
 /// A file of any length, which is the one that was meant.
 fn held(payload: &Payload, files: &dyn Files) -> Result<Held, Problem> {
     let path = files.payload(payload)?;
-    let (size, sha256) = sum_of(&path).map_err(|error| {
+    let (size, sha256) = files.sum(&path).map_err(|error| {
         let problem = Problem::new("a file for the hosts can't be read").at(&payload.origin);
         problem.because(format!("{}: {error}", path.display())).hint("let it be readable")
     })?;

@@ -27,7 +27,9 @@ def main() -> None:
     hosts = [
         {
             "name": f"node{i}",
-            "address": f"127.{net}.{i >> 8}.{i & 255}",
+            "address": f"10.0.{i >> 8}.{i & 255}",
+            # A host is not at the loopback of whoever asks; its SSH server is.
+            "ssh": {"address": f"127.{net}.{i >> 8}.{i & 255}"},
             "vars": {"node_name": f"node{i}", "node_ip": f"10.0.{i >> 8}.{i & 255}"},
         }
         for i in range(1, count + 1)

@@ -33,7 +33,12 @@ def main() -> None:
         subprocess.run([*command, f"{folder}/fleet.yaml"], check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         for count in sorted({min(100, real), real, *counts}):
             more = [
-                {"name": f"node{i}", "address": f"127.90.{i >> 8}.{i & 255}", "ssh": {"port": 2223}, "vars": first}
+                {
+                    "name": f"node{i}",
+                    "address": f"10.0.{i >> 8}.{i & 255}",
+                    "ssh": {"address": f"127.90.{i >> 8}.{i & 255}", "port": 2223},
+                    "vars": first,
+                }
                 for i in range(real + 1, count + 1)
             ]
             hosts = fleet["spec"]["hosts"][:count] + more

@@ -1,6 +1,6 @@
 //! What a user has done on hosts before or after something that kokctl does.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use super::{Content, Text};
@@ -85,7 +85,7 @@ pub struct Hook {
     /// When it runs.
     pub at: HookPlace,
     /// Names of the hosts that it is for, each of which is there.
-    pub hosts: Vec<String>,
+    pub hosts: BTreeSet<String>,
     /// Whether it runs on one host alone, for all of them: in a Cluster a control plane, in a Fleet the first of them.
     pub once: bool,
     /// What it runs; a template is none.

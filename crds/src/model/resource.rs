@@ -1,6 +1,6 @@
 //! What a user wants of the hosts themselves, besides what Kubernetes needs of them.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
 use serde_json::{Map, Value as Json};
@@ -22,7 +22,7 @@ pub struct HostResources {
 impl HostResources {
     /// What is declared for a host, in the order of the file.
     pub fn of_host<'a>(&'a self, host: &'a str) -> impl Iterator<Item = &'a HostResource> {
-        self.entries.iter().filter(move |entry| entry.hosts.iter().any(|name| name == host))
+        self.entries.iter().filter(move |entry| entry.hosts.contains(host))
     }
 
     /// Whether programs of a host are to trust a certificate of what is declared.
@@ -56,8 +56,8 @@ impl fmt::Debug for Vars {
 pub struct HostResource {
     /// Its name, which no other has: the user's own, or its kind with what it is about, as `file:/etc/motd`.
     pub name: String,
-    /// Names of the hosts that it is for, each of which is there.
-    pub hosts: Vec<String>,
+    /// Names of the hosts that it is for, each of which is there. Each of a thousand hosts asks of each entry.
+    pub hosts: BTreeSet<String>,
     /// Names of others that come before it on the same host.
     pub after: Vec<String>,
     /// What it is.

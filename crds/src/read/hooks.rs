@@ -83,7 +83,7 @@ fn hook(decoder: &mut Decoder, item: &Field<'_>, places: &Places, known: &[HookP
     Some(Hook {
         name: name?,
         at: at?,
-        hosts: hosts?,
+        hosts: hosts?.into_iter().collect(),
         once: once?,
         script: script?,
         creates: creates?,

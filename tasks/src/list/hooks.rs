@@ -36,10 +36,10 @@ fn plan(view: &HostView<'_>, draft: &mut Draft<'_>) -> Result<(), Refusal> {
 /// The hooks of hosts that have no Kubernetes.
 pub(crate) fn of_fleet(cluster: &Cluster, host: &str, draft: &mut Draft<'_>) -> Result<(), Refusal> {
     for hook in &cluster.hooks {
-        let first = hook.hosts.first().is_some_and(|first| first == host);
+        let first = || cluster.hosts.iter().find(|other| hook.hosts.contains(&other.name));
         let about = match hook.once {
-            true => first.then(|| hook.hosts.clone()),
-            false => hook.hosts.iter().any(|name| name == host).then(|| vec![host.to_owned()]),
+            true => first().filter(|first| first.name == host).map(|_| hook.hosts.iter().cloned().collect()),
+            false => hook.hosts.contains(host).then(|| vec![host.to_owned()]),
         };
         if let Some(about) = about {
             add(cluster, draft, hook, (host, about), EVER)?;
@@ -51,14 +51,15 @@ pub(crate) fn of_fleet(cluster: &Cluster, host: &str, draft: &mut Draft<'_>) -> 
 /// The hosts that a hook is about where it runs on this one; nothing where it does not.
 fn about(cluster: &Cluster, hook: &Wanted, host: &str) -> Option<Vec<String>> {
     let is_of_nodes = matches!(hook.at, HookPlace::BeforeJoin | HookPlace::AfterJoin);
-    // Those that are to leave are no hosts of it any more.
-    let is_meant = |name: &&String| cluster.host(name).is_some_and(|host| !is_of_nodes || host.roles.is_node());
-    let meant: Vec<String> = hook.hosts.iter().filter(is_meant).cloned().collect();
-    let keeper = cluster.control_planes().next().map(|host| host.name.as_str());
-    match hook.once {
-        true => (keeper == Some(host) && !meant.is_empty()).then_some(meant),
-        false => meant.into_iter().find(|name| name == host).map(|name| vec![name]),
+    let is_meant = |host: &&Host| !is_of_nodes || host.roles.is_node();
+    if !hook.once {
+        return cluster.host(host).filter(|host| is_meant(host) && hook.hosts.contains(&host.name)).map(|host| vec![host.name.clone()]);
     }
+    let keeper = cluster.control_planes().next()?;
+    // Those that are to leave are no hosts of it any more.
+    let meant = cluster.hosts.iter().filter(|other| hook.hosts.contains(&other.name)).filter(is_meant);
+    let meant: Vec<String> = meant.filter(|_| keeper.name == host).map(|other| other.name.clone()).collect();
+    (!meant.is_empty()).then_some(meant)
 }
 
 fn of_apply(view: &HostView<'_>, draft: &mut Draft<'_>, hook: &Wanted, about: Vec<String>) -> Result<(), Refusal> {
@@ -162,7 +163,7 @@ pub(crate) fn after_removal<'a>(
 
 /// The hosts that a hook is about at once.
 fn groups<'a>(hook: &Wanted, hosts: &[&'a str]) -> Vec<Vec<&'a str>> {
-    let meant: Vec<&'a str> = hosts.iter().copied().filter(|host| hook.hosts.iter().any(|name| name == host)).collect();
+    let meant: Vec<&'a str> = hosts.iter().copied().filter(|host| hook.hosts.contains(*host)).collect();
     if hook.once { vec![meant] } else { meant.into_iter().map(|host| vec![host]).collect() }
 }
 

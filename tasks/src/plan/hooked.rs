@@ -3,6 +3,8 @@
 //! A hook is a step as any. What it comes before and after is known by what steps are, and not by who planned them, so that it is the same whether a
 //! node is drained for an upgrade, to be started anew or to leave.
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use kok_crds::model::{Cluster, HookPlace};
 
 use super::graph::{Action, Plan, Step};
@@ -33,9 +35,15 @@ pub(super) fn order(plan: &mut Plan, cluster: &Cluster, seen: &Seen) {
     if hooks.is_empty() {
         return;
     }
+    let mut of_hosts: BTreeMap<&str, Vec<&Step>> = BTreeMap::new();
+    let is_claim = |step: &Step| matches!(step.action, Action::Operation(Operation::Claim(_)));
+    for step in plan.steps().filter(|step| step.task != NAME && !is_claim(step)) {
+        of_hosts.entry(step.id.host()).or_default().push(step);
+    }
     let mut edges: Vec<(StepId, StepId, Reason)> = Vec::new();
     for hook in &hooks {
-        let (earlier, later) = (earlier(plan, hook), later(plan, hook));
+        let steps: Vec<&Step> = hook.about.iter().filter_map(|host| of_hosts.get(host.as_str())).flatten().copied().collect();
+        let (earlier, later) = (earlier(&steps, hook), later(plan, &steps, hook));
         edges.extend(earlier.into_iter().map(|step| (hook.step.clone(), step, AFTER)));
         edges.extend(later.into_iter().map(|step| (step, hook.step.clone(), BEFORE)));
     }
@@ -94,24 +102,23 @@ const fn turn(at: HookPlace) -> u8 {
 
 fn in_turn(hooks: &[Hooked]) -> Vec<(StepId, StepId, Reason)> {
     let mut edges = Vec::new();
-    for (place, later) in hooks.iter().enumerate() {
+    let mut before: BTreeMap<&str, Vec<&Hooked>> = BTreeMap::new();
+    for later in hooks {
         // One about several hosts comes when the last of them is drained, and its turn comes when the one before it is back.
         let is_in_the_way = |earlier: &&Hooked| earlier.at == HookPlace::AfterDrain && earlier.about.len() > later.about.len();
-        let before = hooks.iter().take(place).filter(|earlier| earlier.about.iter().any(|host| later.about.contains(host)));
-        let before = before.filter(|earlier| !is_in_the_way(earlier));
-        edges.extend(before.map(|earlier| (later.step.clone(), earlier.step.clone(), IN_TURN)));
+        let mut known: BTreeSet<&StepId> = BTreeSet::new();
+        for host in &later.about {
+            let earlier = before.entry(host).or_default();
+            let others = earlier.iter().filter(|earlier| !is_in_the_way(earlier)).filter(|earlier| known.insert(&earlier.step));
+            edges.extend(others.map(|earlier| (later.step.clone(), earlier.step.clone(), IN_TURN)));
+            earlier.push(later);
+        }
     }
     edges
 }
 
-/// Steps of the hosts that a hook is about, but for hooks and for the records of whose these hosts are.
-fn of_hosts<'p>(plan: &'p Plan, hook: &'p Hooked) -> impl Iterator<Item = &'p Step> {
-    let is_claim = |step: &Step| matches!(step.action, Action::Operation(Operation::Claim(_)));
-    plan.steps().filter(move |step| step.task != NAME && !is_claim(step) && hook.about.iter().any(|host| host == step.id.host()))
-}
-
-fn ids<'p>(steps: impl Iterator<Item = &'p Step>) -> Vec<StepId> {
-    steps.map(|step| step.id.clone()).collect()
+fn ids(steps: &[&Step], wanted: impl Fn(&Step) -> bool) -> Vec<StepId> {
+    steps.iter().filter(|step| wanted(step)).map(|step| step.id.clone()).collect()
 }
 
 const fn operation(step: &Step) -> Option<&Operation> {
@@ -147,19 +154,17 @@ fn prepares(step: &Step) -> bool {
     of(step.task).zip(of(list::images::NAME)).is_none_or(|(task, last)| task <= last)
 }
 
-/// What a hook waits for. A node is cordoned when its turn has come, so hooks of one host wait for that; those of several come before the first of them, for
-/// the turn of the next comes when the one before has had its own.
-fn earlier(plan: &Plan, hook: &Hooked) -> Vec<StepId> {
+/// What a hook waits for, of the steps of the hosts that it is about. A node is cordoned when its turn has come, so hooks of one host wait for that; those of
+/// several come before the first of them, for the turn of the next comes when the one before has had its own.
+fn earlier(steps: &[&Step], hook: &Hooked) -> Vec<StepId> {
     let is_alone = hook.about.len() == 1;
     match hook.at {
         HookPlace::BeforePreparation | HookPlace::BeforeJoin => Vec::new(),
-        HookPlace::AfterPreparation => ids(of_hosts(plan, hook).filter(|step| prepares(step))),
-        HookPlace::AfterJoin => ids(of_hosts(plan, hook).filter(|step| joins(step))),
-        HookPlace::BeforeDrain | HookPlace::BeforeUpgrade | HookPlace::BeforeRemoval => {
-            ids(of_hosts(plan, hook).filter(|step| is_alone && is_cordon(step)))
-        }
-        HookPlace::AfterDrain => ids(of_hosts(plan, hook).filter(|step| is_drain(step))),
-        HookPlace::AfterUpgrade | HookPlace::AfterRemoval => ids(of_hosts(plan, hook)),
+        HookPlace::AfterPreparation => ids(steps, prepares),
+        HookPlace::AfterJoin => ids(steps, joins),
+        HookPlace::BeforeDrain | HookPlace::BeforeUpgrade | HookPlace::BeforeRemoval => ids(steps, |step| is_alone && is_cordon(step)),
+        HookPlace::AfterDrain => ids(steps, is_drain),
+        HookPlace::AfterUpgrade | HookPlace::AfterRemoval => ids(steps, |_| true),
     }
 }
 
@@ -169,19 +174,18 @@ fn joins(step: &Step) -> bool {
 }
 
 /// What waits for a hook.
-fn later(plan: &Plan, hook: &Hooked) -> Vec<StepId> {
+fn later(plan: &Plan, steps: &[&Step], hook: &Hooked) -> Vec<StepId> {
     let is_alone = hook.about.len() == 1;
-    let of = |wanted: &dyn Fn(&Step) -> bool| ids(of_hosts(plan, hook).filter(|step| wanted(step)));
     match hook.at {
-        HookPlace::BeforePreparation => of(&|_| true),
-        HookPlace::AfterPreparation => of(&|step| !prepares(step)),
-        HookPlace::BeforeJoin => of(&starts_kubelet),
-        HookPlace::BeforeDrain => of(&|step| is_drain(step) || (!is_alone && is_cordon(step))),
-        HookPlace::BeforeUpgrade => of(&|step| (disturbs(step) || installs(step)) && !(is_alone && is_cordon(step))),
-        HookPlace::BeforeRemoval => of(&|step| !(is_alone && is_cordon(step))),
+        HookPlace::BeforePreparation => ids(steps, |_| true),
+        HookPlace::AfterPreparation => ids(steps, |step| !prepares(step)),
+        HookPlace::BeforeJoin => ids(steps, starts_kubelet),
+        HookPlace::BeforeDrain => ids(steps, |step| is_drain(step) || (!is_alone && is_cordon(step))),
+        HookPlace::BeforeUpgrade => ids(steps, |step| (disturbs(step) || installs(step)) && !(is_alone && is_cordon(step))),
+        HookPlace::BeforeRemoval => ids(steps, |step| !(is_alone && is_cordon(step))),
         HookPlace::AfterDrain if is_alone => {
-            let drains: Vec<StepId> = of(&is_drain);
-            drains.iter().flat_map(|drain| ids(plan.needed_by(drain).into_iter().map(|(step, _)| step))).collect()
+            let needing = ids(steps, is_drain);
+            needing.iter().flat_map(|drain| plan.needed_by(drain)).map(|(step, _)| step.id.clone()).collect()
         }
         HookPlace::AfterDrain | HookPlace::AfterJoin | HookPlace::AfterUpgrade | HookPlace::AfterRemoval => Vec::new(),
     }

@@ -403,3 +403,47 @@ fn two_archives_have_no_path_in_common() {
         "{refusals:?}"
     );
 }
+
+/// A fleet of so many hosts, with templates, lines, a unit and hooks; what nobody has changed since.
+fn large(count: usize) -> (Cluster, Seen) {
+    let hosts: String =
+        (1..=count).map(|i| format!("  - {{name: n{i}, address: 10.1.{}.{}, vars: {{number: {i}}}}}\n", i >> 8, i & 255)).collect();
+    let files: String = (1..=6).map(|i| format!("  - {{file: {{path: /etc/app/{i}.conf, template: a.j2}}}}\n")).collect();
+    let lines: String = (1..=6).map(|i| format!("  - {{line: {{path: /etc/lines, line: line {i}}}, on: [all]}}\n")).collect();
+    let hooks: String = (1..=4).map(|i| format!("  - {{name: h{i}, at: afterPreparation, script: 'true', creates: /srv/{i}}}\n")).collect();
+    let text = format!(
+        "apiVersion: kubeonkube.clay.io/v1alpha1\nkind: Fleet\nmetadata: {{name: large}}\nspec:\n  hosts:\n{hosts}  hostResources:\n  \
+         - {{dir: {{path: /etc/app}}}}\n{files}{lines}  - {{unit: {{name: app.service, state: running}}}}\n  hooks:\n{hooks}"
+    );
+    let input = read_input(&[File { name: "fleet.yaml".to_owned(), text, role: Role::Main { cluster: None } }]);
+    let mut cluster = input.cluster.unwrap_or_else(|| panic!("{:?}", input.problems));
+    for entry in &mut cluster.resources.entries {
+        if let Wish::File { content: Content::Template(file), .. } = &mut entry.wish {
+            file.text = Some(Text::new("number {{ vars.number }} of {{ host.name }}\n"));
+        }
+    }
+    let looks = fleet_looks(&cluster).unwrap();
+    let mut seen = Seen::default();
+    for host in &cluster.hosts {
+        seen.add_facts(&host.name, good_facts(&host.name, 11));
+        seen.add_observations(&host.name, nothing(&looks[&host.name]));
+    }
+    (cluster, seen)
+}
+
+/// What a plan costs for each host does not hang on how many there are: four times as many may take eight times as long, and not sixteen.
+#[test]
+fn a_plan_for_many_hosts_costs_as_much_for_each() {
+    let fastest = |count: usize| {
+        let (cluster, seen) = large(count);
+        let once = || {
+            let began = std::time::Instant::now();
+            let Ok(Making::Made(plan)) = fleet(&cluster, &seen, &Selection::whole()) else { panic!("no plan") };
+            assert_eq!(plan.changes().count(), count * (1 + 6 + 6 + 1 + 4));
+            began.elapsed()
+        };
+        (0..3).map(|_| once()).min().unwrap()
+    };
+    let (few, many) = (fastest(150), fastest(600));
+    assert!(many < few * 8, "150 hosts take {few:?}, 600 take {many:?}");
+}

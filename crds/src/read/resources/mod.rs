@@ -167,7 +167,7 @@ fn entry(decoder: &mut Decoder, item: &Field<'_>, places: &Places) -> Option<Hos
         None => format!("{}:{}", wish.kind(), wish.subject()),
     };
     let after = after.into_iter().map(|(name, _)| name.to_owned()).collect();
-    Some(HostResource { name, hosts: hosts?, after, wish, origin: item.position().clone() })
+    Some(HostResource { name, hosts: hosts?.into_iter().collect(), after, wish, origin: item.position().clone() })
 }
 
 /// What it is: one kind.

@@ -26,7 +26,8 @@ pub(super) fn render(place: &Place<'_>, entry: &HostResource, file: &LocalFile, 
     let template = environment
         .template_from_named_str(&file.path, text)
         .map_err(|error| wrong(&error).because(words(&error)).hint("mend the template"))?;
-    let values = values(place);
+    // Of a thousand hosts each would list all others for each of its files.
+    let values = values(place, template.undeclared_variables(false).contains("hosts"));
     match template.render(minijinja::value::Serde(&values)) {
         Ok(text) => Ok(Some(text)),
         Err(error) => {
@@ -80,9 +81,10 @@ fn missing<'a>(names: impl IntoIterator<Item = &'a String>, values: &Json) -> BT
     names.into_iter().filter(is_ours).filter(|name| !has(name)).cloned().collect()
 }
 
-/// What a template may use.
-fn values(place: &Place<'_>) -> Json {
-    let hosts: Vec<Json> = place.cluster.hosts.iter().map(|host| json!({"name": host.name, "address": host.address})).collect();
+/// What a template may use; the list of all hosts only where it does.
+fn values(place: &Place<'_>, with_hosts: bool) -> Json {
+    let hosts: Vec<Json> =
+        place.cluster.hosts.iter().filter(|_| with_hosts).map(|host| json!({"name": host.name, "address": host.address})).collect();
     let host = place.host;
     let groups = place.cluster.fleet.iter().flat_map(|fleet| &fleet.groups).filter(|(_, hosts)| hosts.contains(&host.name));
     let groups: Vec<&String> = groups.map(|(group, _)| group).collect();
