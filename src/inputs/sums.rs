@@ -5,11 +5,11 @@ use std::fs::{self, Metadata};
 use std::io;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::Path;
-use std::time::{SystemTime, UNIX_EPOCH};
 
 use serde::{Deserialize, Serialize};
 
 use crate::artifacts::sum_of;
+use crate::clock::Clock;
 
 /// Smaller ones are hashed sooner than anything is looked up.
 const LEAST: u64 = 4 << 20;
@@ -45,8 +45,7 @@ impl Known {
     }
 
     fn is_settled(&self) -> bool {
-        let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |now| i128::try_from(now.as_nanos()).unwrap_or_default());
-        self.modified.max(self.changed) + SETTLED_NANOSECONDS < now
+        self.modified.max(self.changed) + SETTLED_NANOSECONDS < Clock::nanoseconds()
     }
 }
 

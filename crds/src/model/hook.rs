@@ -49,6 +49,12 @@ impl HookPlace {
     /// Those that hosts without Kubernetes have.
     pub const OF_FLEETS: [Self; 2] = [Self::BeforePreparation, Self::AfterPreparation];
 
+    /// Whether it comes after what it is named for.
+    #[must_use]
+    pub const fn comes_after(self) -> bool {
+        matches!(self, Self::AfterPreparation | Self::AfterJoin | Self::AfterDrain | Self::AfterUpgrade | Self::AfterRemoval)
+    }
+
     /// The word for it.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
@@ -104,12 +110,4 @@ pub struct Hook {
     pub on_failure: OnFailure,
     /// Where it begins in the file.
     pub origin: Position,
-}
-
-impl Hook {
-    /// Whether it says itself when nothing is to be done.
-    #[must_use]
-    pub const fn has_guard(&self) -> bool {
-        self.creates.is_some() || self.unless.is_some()
-    }
 }

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use super::resources::fields::{checked, entry_name, host_path, one_line};
+use super::resources::fields::{checked, entry_name, host_path, one_line, optional};
 use super::resources::kinds::local_path;
 use super::resources::{Places, hosts};
 use crate::Problem;
@@ -94,15 +94,6 @@ fn hook(decoder: &mut Decoder, item: &Field<'_>, places: &Places, known: &[HookP
         on_failure: on_failure?,
         origin: item.position().clone(),
     })
-}
-
-fn optional(
-    decoder: &mut Decoder,
-    fields: &Fields<'_>,
-    (name, what): (&str, &str),
-    check: fn(&str) -> Option<&'static str>,
-) -> Option<Option<String>> {
-    fields.get(name).map_or(Some(None), |field| checked(decoder, &field, check, what).map(Some))
 }
 
 fn place(decoder: &mut Decoder, field: &Field<'_>, known: &[HookPlace]) -> Option<HookPlace> {

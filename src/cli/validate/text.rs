@@ -14,7 +14,8 @@ pub(super) fn show(input: &Input, bundle: Option<&BundleFolder>, (all, options):
     let Input { cluster, operations, variables, notices, .. } = input;
     if let Some(fleet) = cluster.as_ref().filter(|cluster| cluster.fleet.is_some()) {
         let declared = counted(fleet.resources.entries.len(), "thing is", "things are");
-        line(&format!("fleet {}: {}; {declared} declared for them", fleet.name, count(fleet.hosts.len(), "host")));
+        let hooks = if fleet.hooks.is_empty() { String::new() } else { format!(", {}", count(fleet.hooks.len(), "hook")) };
+        line(&format!("fleet {}: {}; {declared} declared for them{hooks}", fleet.name, count(fleet.hosts.len(), "host")));
     } else if let Some(cluster) = cluster {
         summary(cluster);
         match bundle {

@@ -6,9 +6,8 @@ use kok_crds::model::{Cluster, Content, Hook as Wanted, HookPlace, Host};
 use semver::Version;
 
 use super::{Task, vacated};
-use crate::observe::STATE_DIRECTORY;
 use crate::plan::{Draft, HostView, Reason, Refusal, StepId};
-use crate::resources::{File, Hook, Resource};
+use crate::resources::{Debt, Hook, Resource};
 use crate::secret_name::SecretName;
 
 pub(crate) const NAME: &str = "hooks";
@@ -21,8 +20,8 @@ const AROUND: Duration = Duration::from_secs(60);
 /// What is recorded for hooks that run once for each host and form of the script.
 const EVER: &str = "ever";
 
-/// Ends the name of the step that says that a hook is owed. No name of a hook has a `:`.
-pub(crate) const OWED: &str = ":owed";
+/// Ends the name of the step that says that a hook is owed.
+const OWED: &str = ":owed";
 
 fn plan(view: &HostView<'_>, draft: &mut Draft<'_>) -> Result<(), Refusal> {
     for hook in &view.cluster().hooks {
@@ -91,24 +90,25 @@ fn is_drained(view: &HostView<'_>, name: &str) -> bool {
 fn after_upgrade(view: &HostView<'_>, draft: &mut Draft<'_>, hook: &Wanted, (about, to): (Vec<String>, &str)) -> Result<(), Refusal> {
     let (cluster, host) = (view.cluster(), view.host.name.as_str());
     let way = cluster.underway.as_ref().map(|underway| &underway.way);
-    let (path, text) = (format!("{STATE_DIRECTORY}/hook-{}{OWED}", hook.name), format!("{to}\n"));
+    let debt = Debt::of_upgrade(&hook.name, about.clone(), to);
     let begins = way.is_some_and(|way| way.begins(&about));
-    let owed = begins.then(|| draft.add(&format!("{}{OWED}", hook.name), Resource::File(File::text(path.clone(), text.clone()))));
+    let owed = begins.then(|| draft.add(&format!("{}{OWED}", hook.name), Resource::Debt(debt.clone())));
     let has_it = |host: &Host| {
         let is = |version: &Version| version.to_string() == to;
         (!host.roles.is_node() || is(cluster.kubelet_version(host))) && (!host.roles.control_plane || is(cluster.plane_version(host)))
     };
-    if !about.iter().filter_map(|name| cluster.host(name)).all(has_it) {
-        return Ok(());
-    }
-    let mut script = script(cluster, hook, (host, about), to)?;
-    // Where it is owed in this very plan, nothing has to be looked at but whether it ran.
-    script.owed = owed.is_none().then_some((path, text));
-    let step = enter(draft, hook, host, script);
-    if let Some(owed) = owed {
-        draft.needs(&step, &owed, Reason::While("it is owed by then"));
+    if about.iter().filter_map(|name| cluster.host(name)).all(has_it) {
+        owing(draft, hook, host, (script(cluster, hook, (host, about), to)?, debt, owed));
     }
     Ok(())
+}
+
+/// A hook that runs where it is owed, or comes to be.
+fn owing(draft: &mut Draft<'_>, hook: &Wanted, host: &str, (script, debt, owed): (Hook, Debt, Option<StepId>)) {
+    let step = enter(draft, hook, host, Hook { owed: Some(Box::new(debt)), ..script });
+    if let Some(owed) = owed {
+        draft.follows(&step, &owed, Reason::While("it is owed by then"));
+    }
 }
 
 /// The hooks of one place for hosts that are drained or leave, a draft each. `staying` is a host that does not leave: there those run that are about
@@ -145,16 +145,11 @@ pub(crate) fn after_removal<'a>(
         for group in groups(hook, hosts) {
             let Some(first) = group.first() else { continue };
             let mut draft = Draft::new(first, NAME);
-            let of = if hook.once { String::new() } else { format!(":{first}") };
-            let (path, text) = (format!("{STATE_DIRECTORY}/hook-{}{of}{OWED}", hook.name), "removal\n".to_owned());
             let about: Vec<String> = group.iter().map(|host| (*host).to_owned()).collect();
-            let mut script = script(cluster, hook, (staying, about), "")?;
-            script.owed = Some((path.clone(), text.clone()));
-            let step = enter(&mut draft, hook, staying, script);
-            if group.iter().any(|host| going.contains(host)) {
-                let owed = draft.add_on(staying, &format!("{}{OWED}", hook.name), Resource::File(File::text(path, text)));
-                draft.follows(&step, &owed, Reason::While("it is owed by then"));
-            }
+            let debt = Debt::of_removal(&hook.name, about.clone(), (!hook.once).then_some(*first));
+            let is_going = group.iter().any(|host| going.contains(host));
+            let owed = is_going.then(|| draft.add_on(staying, &format!("{}{OWED}", hook.name), Resource::Debt(debt.clone())));
+            owing(&mut draft, hook, staying, (script(cluster, hook, (staying, about), EVER)?, debt, owed));
             drafts.push(draft);
         }
     }

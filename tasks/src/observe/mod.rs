@@ -58,7 +58,7 @@ pub use network_check::{NOT_ASKED, script as network_check_script};
 pub(crate) use parse::text_of;
 pub use parse::{ParseError, Section, parse, sections};
 pub use pieces::Piece;
-pub(crate) use pieces::{literal, marks};
+pub(crate) use pieces::{ends_well, literal, marks};
 pub use pod_network::{Family, PodNetwork};
 pub use script::{Nonce, probe_script, section_marker};
 pub(crate) use script::{glob, sysctl_file};

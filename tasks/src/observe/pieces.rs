@@ -66,6 +66,11 @@ pub(super) const PIECE_LIMIT: usize = 64 << 10;
 /// What a command of a user's may take that is asked: a look at a host is short.
 const MOST_SECONDS: u32 = 20;
 
+/// Whether a command of a user's ends well, as a condition of the shell.
+pub(crate) fn ends_well(command: &str) -> String {
+    format!("(cd / && exec timeout --kill-after=5 {MOST_SECONDS} sh -c {}) </dev/null >/dev/null 2>&1", quote(command))
+}
+
 /// The marks around a block of this name.
 pub(crate) fn marks(name: &str) -> (String, String) {
     (format!("{BLOCK_BEGIN} {name}"), format!("{BLOCK_END} {name}"))
@@ -160,10 +165,7 @@ fn look(piece: &Piece) -> Option<String> {
         ),
         Piece::Tree(tree) => tree.look(),
         Piece::Mount(mount) => super::mounts::look(mount),
-        Piece::EndsWell(command) => format!(
-            "if (cd / && timeout --kill-after=5 {MOST_SECONDS} sh -c {}) </dev/null >/dev/null 2>&1; then echo yes; fi",
-            quote(command)
-        ),
+        Piece::EndsWell(command) => format!("if {}; then echo yes; fi", ends_well(command)),
         Piece::Trusted { bundle, body } => format!(
             "[ ! -f {bundle} ] || kok_body={body} LC_ALL=C awk {TRUSTED} <{bundle}",
             bundle = quote(bundle),

@@ -2,8 +2,6 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-use kok_crds::model::HookPlace;
-
 use super::graph::{Action, Plan, Step};
 use super::id::StepId;
 use super::make::Seen;
@@ -97,12 +95,9 @@ pub(super) fn compare(plan: &mut Plan, seen: &Seen, selection: &Selection) -> Co
 /// Whether a hook would come too early: something that it comes after is still to do, and no part of what is asked for.
 fn is_early(plan: &Plan, step: &Step, verdicts: &HashMap<StepId, Verdict>, selection: &Selection) -> bool {
     let Action::Resource(Resource::Hook(hook)) = &step.action else { return false };
-    let comes_after = !matches!(
-        hook.at,
-        HookPlace::BeforePreparation | HookPlace::BeforeJoin | HookPlace::BeforeDrain | HookPlace::BeforeUpgrade | HookPlace::BeforeRemoval
-    );
     let is_left = |need: &Step| !selection.has(need) && !matches!(verdicts.get(&need.id), Some(Verdict::Same));
-    comes_after && (hook.about.iter().any(|host| !selection.has_host(host)) || plan.needs(&step.id).iter().any(|(need, _)| is_left(need)))
+    hook.at.comes_after()
+        && (hook.about.iter().any(|host| !selection.has_host(host)) || plan.needs(&step.id).iter().any(|(need, _)| is_left(need)))
 }
 
 /// Hosts without facts: nobody has asked them anything yet.

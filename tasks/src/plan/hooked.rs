@@ -11,7 +11,7 @@ use super::graph::{Action, Plan, Step};
 use super::id::StepId;
 use super::make::Seen;
 use super::reason::Reason;
-use crate::list::hooks::{NAME, OWED};
+use crate::list::hooks::NAME;
 use crate::list::{self, TASKS};
 use crate::operations::Operation;
 use crate::resources::Resource;
@@ -64,24 +64,22 @@ pub(super) fn is_first(step: &Step) -> bool {
 /// Hooks by their turn, and what says that one is owed, which is written before what makes it be owed.
 fn hooks(plan: &Plan, cluster: &Cluster) -> Vec<Hooked> {
     let number = |name: &str| cluster.hooks.iter().position(|hook| hook.name == name);
-    let mut hooks: Vec<Hooked> = Vec::new();
-    for step in plan.steps().filter(|step| step.task == NAME) {
-        if let Action::Resource(Resource::Hook(hook)) = &step.action {
-            hooks.push(Hooked { step: step.id.clone(), at: hook.at, about: hook.about.clone(), number: number(&hook.name) });
-        } else if let Some(of) = step.id.name().strip_suffix(OWED) {
-            let is_removal = number(of).and_then(|place| cluster.hooks.get(place)).is_some_and(|hook| hook.at == HookPlace::AfterRemoval);
-            let at = if is_removal { HookPlace::BeforeRemoval } else { HookPlace::BeforeUpgrade };
-            let of_step = plan.step(&StepId::new(step.id.host(), NAME, of)).and_then(about);
-            let about = of_step.unwrap_or_else(|| vec![step.id.host().to_owned()]);
-            hooks.push(Hooked { step: step.id.clone(), at, about, number: number(of) });
-        }
-    }
+    let of = |step: &Step| {
+        let (at, about, name) = match &step.action {
+            Action::Resource(Resource::Hook(hook)) => (hook.at, &hook.about, &hook.name),
+            Action::Resource(Resource::Debt(debt)) => (beginning(debt.at), &debt.about, &debt.hook),
+            _ => return None,
+        };
+        Some(Hooked { step: step.id.clone(), at, about: about.clone(), number: number(name) })
+    };
+    let mut hooks: Vec<Hooked> = plan.steps().filter_map(of).collect();
     hooks.sort_by_key(|hook| (turn(hook.at), hook.number));
     hooks
 }
 
-fn about(step: &Step) -> Option<Vec<String>> {
-    if let Action::Resource(Resource::Hook(hook)) = &step.action { Some(hook.about.clone()) } else { None }
+/// Where that begins after which a hook is owed.
+const fn beginning(at: HookPlace) -> HookPlace {
+    if matches!(at, HookPlace::AfterRemoval) { HookPlace::BeforeRemoval } else { HookPlace::BeforeUpgrade }
 }
 
 /// Which hooks of a host come before which.

@@ -5,10 +5,10 @@ use std::time::Duration;
 
 use kok_crds::model::{HookPlace, OnFailure, Text};
 
-use super::Act;
+use super::{Act, Debt};
 use crate::change::{ChangeKind, Verdict, seen};
 use crate::digest::sha256;
-use crate::observe::{Look, Observations, PathState, Piece};
+use crate::observe::{Look, Observations, PathState, Piece, ends_well};
 use crate::script::{Content, Fragment};
 use crate::secret_name::SecretName;
 use crate::shell::quote;
@@ -52,8 +52,8 @@ pub struct Hook {
     pub on_failure: OnFailure,
     /// What it is recorded for beside its text: it runs once for each.
     pub occasion: String,
-    /// A file that has to have this text for the hook to be owed. After a removal the hook takes it away.
-    pub owed: Option<(String, String)>,
+    /// Where it runs only if it is owed: what says so, which it pays.
+    pub owed: Option<Box<Debt>>,
 }
 
 impl Hook {
@@ -63,7 +63,7 @@ impl Hook {
 
     /// Whether the host keeps a record of it: where nothing else says that it ran, or that it was tried.
     fn is_recorded(&self) -> bool {
-        self.at != HookPlace::AfterRemoval && (!self.has_guard() || self.on_failure == OnFailure::Go)
+        self.owed.is_none() && (!self.has_guard() || self.on_failure == OnFailure::Go)
     }
 
     fn folder(&self) -> &'static str {
@@ -74,7 +74,7 @@ impl Hook {
         format!("{}/{}", self.folder(), self.name)
     }
 
-    /// What stands in the record. Who may read it learns nothing of what the script holds.
+    /// What stands in the record: a digest, and only root may read it, for a script may have a password that somebody could guess.
     fn recorded(&self) -> String {
         let mut form = self.script.expose().to_owned();
         for (name, value) in &self.environment {
@@ -98,15 +98,17 @@ impl Hook {
         let creates = self.creates.clone().map(Look::Path);
         let unless = self.unless_piece().map(Look::Piece);
         let record = self.is_recorded().then(|| text(self.record(), &self.recorded()));
-        let owed = self.owed.as_ref().map(|(path, wanted)| text(path.clone(), wanted));
-        [creates, unless, record, owed].into_iter().flatten().collect()
+        let owed = self.owed.iter().flat_map(|debt| debt.looks());
+        [creates, unless, record].into_iter().flatten().chain(owed).collect()
     }
 
     pub(super) fn diff(&self, seen: &Observations) -> Verdict {
-        if let Some((path, wanted)) = &self.owed
-            && !has_text(seen!(seen.paths.get(path)), wanted)
-        {
-            return Verdict::Same;
+        if let Some(debt) = &self.owed {
+            // Its guard is asked when it is paid, so that none stays for another time.
+            return match seen!(debt.is_open(seen)) {
+                true => Verdict::differs(ChangeKind::Run, "it is owed"),
+                false => Verdict::Same,
+            };
         }
         if let Some(path) = &self.creates
             && matches!(seen!(seen.paths.get(path)), PathState::Present(_))
@@ -142,71 +144,97 @@ impl Hook {
     pub(super) fn act(&self) -> Act {
         let folder = format!("/run/kokctl/hook-{}", self.name);
         let quoted = quote(&folder);
-        // Variables of the user's own are beside ours from here on: those begin with `kokctl_`, and no user's does.
         let mut fragment = Fragment::text(format!(
-            "rm -rf {quoted}\nmkdir -p -m 700 /run/kokctl {quoted}\nkokctl_said=$(mktemp /var/tmp/kokctl-hook.XXXXXX)\n\
-             trap 'rm -rf -- '{quoted}' \"$kokctl_said\"' EXIT\n"
+            "rm -rf {quoted}\nmkdir -p -m 700 /run/kokctl {quoted}\nsaid=$(mktemp /var/tmp/kokctl-hook.XXXXXX)\n\
+             trap 'rm -rf -- '{quoted}' \"$said\"' EXIT\n"
         ));
         fragment.put(&format!("{folder}/script"), 0o700, Content::Bytes(self.script.expose().as_bytes()));
         for (name, secret, _) in &self.secrets {
-            let path = format!("{folder}/{name}");
-            fragment.put(&path, 0o600, Content::Secret(secret));
-            // The last line of a file ends, and a value of the environment does not.
-            fragment.line(&format!("{name}=$(cat {path} && echo .)\n{name}=${{{name}%.}}\nexport {name}", path = quote(&path)));
+            fragment.put(&format!("{folder}/{name}"), 0o600, Content::Secret(secret));
         }
-        fragment.line(&self.run(&format!("{folder}/script")));
+        fragment.line(&self.run(&folder));
         self.conclude(&mut fragment);
         Act::Script(fragment)
     }
 
     /// Writes down that it ran, where nothing else says so.
     fn conclude(&self, fragment: &mut Fragment) {
-        if let Some((path, _)) = self.owed.as_ref().filter(|_| self.at == HookPlace::AfterRemoval) {
-            return fragment.line(&format!("rm -f {}", quote(path)));
+        if let Some(debt) = &self.owed {
+            return match debt.paid() {
+                Some(text) => fragment.put(debt.path(), 0o644, Content::Bytes(text.as_bytes())),
+                None => fragment.line(&format!("rm -f {}", quote(debt.path()))),
+            };
         }
-        let only_failures = self.has_guard();
         if !self.is_recorded() {
             return;
         }
-        if only_failures {
-            fragment.line(&format!("if [ \"$kokctl_status\" = 0 ]; then rm -f {}; else", quote(&self.record())));
+        if self.has_guard() {
+            fragment.line(&format!("if [ \"$status\" = 0 ]; then rm -f {}; else", quote(&self.record())));
         }
         fragment.line(&format!("mkdir -p -m 755 {}", quote(self.folder())));
-        fragment.put(&self.record(), 0o644, Content::Bytes(self.recorded().as_bytes()));
-        if only_failures {
+        fragment.put(&self.record(), 0o600, Content::Bytes(self.recorded().as_bytes()));
+        if self.has_guard() {
             fragment.line("fi");
         }
     }
 
-    /// Runs it, and says what it said. What it leaves at work keeps nothing open that somebody waits for: neither what it prints to, nor the locks of the
-    /// script around it.
-    fn run(&self, path: &str) -> String {
-        let mut text = String::new();
+    /// Runs it unless its guard says that there is nothing to do, and says what it said.
+    fn run(&self, folder: &str) -> String {
+        let failed = match self.on_failure {
+            OnFailure::Stop => "exit 1",
+            OnFailure::Go => "echo 'kokctl: the run goes on all the same (onFailure: Go)'",
+        };
+        let afterwards = if self.has_guard() {
+            let because = quote(&format!("kokctl: it ended well, and is still to do: {}", self.because(false)));
+            format!("[ \"$status\" != 0 ] || nothing_to_do || {{ echo {because}; status=1; }}\n")
+        } else {
+            String::new()
+        };
+        format!(
+            "nothing_to_do() {{ {}; }}\nstatus=0\nif ! nothing_to_do; then\n{}tail -c {MOST_OUTPUT} \"$said\"\n\
+             case $status in 0) ;; 124|137) echo \"kokctl: it took longer than {:?}\" ;; *) echo \"kokctl: it ended with the code $status\" ;; esac\n\
+             {afterwards}[ \"$status\" = 0 ] || {failed}\nfi",
+            self.guard(),
+            self.call(folder),
+            self.timeout,
+        )
+    }
+
+    /// A command that ends well where nothing is to be done.
+    fn guard(&self) -> String {
+        let creates = self.creates.as_ref().map(|path| format!("[ -e {0} ] || [ -L {0} ]", quote(path)));
+        let unless = self.unless.as_ref().map(|command| ends_well(command));
+        let all: Vec<String> = creates.into_iter().chain(unless).collect();
+        if all.is_empty() { "false".to_owned() } else { all.join(" || ") }
+    }
+
+    /// The call, in a shell of its own: no variable of the user's is one of ours, and what it leaves at work keeps nothing open that somebody waits for, neither
+    /// what it prints to, nor the locks of the script around it.
+    fn call(&self, folder: &str) -> String {
+        let mut text = "(\ncd /\n".to_owned();
         let own = [
             ("PATH", "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin".to_owned()),
             ("KOKCTL_HOOK", self.at.as_str().to_owned()),
             ("KOKCTL_CLUSTER", self.cluster.clone()),
             ("KOKCTL_HOST", self.about.join(" ")),
         ];
+        text.push_str("[ ! -f /etc/kubernetes/admin.conf ] || export KUBECONFIG=/etc/kubernetes/admin.conf\n");
         let given = self.environment.iter().map(|(name, value)| (name.as_str(), value.clone()));
         for (name, value) in own.into_iter().chain(given) {
             let _ = writeln!(text, "export {name}={}", quote(&value));
         }
-        let (seconds, limit) = (self.timeout.as_secs(), self.timeout);
-        let _ = write!(
+        for (name, ..) in &self.secrets {
+            // The last line of a file ends, and a value of the environment does not.
+            let path = quote(&format!("{folder}/{name}"));
+            let _ = writeln!(text, "{name}=$(cat {path} && echo .)\nexport {name}=\"${{{name}%.}}\"");
+        }
+        let _ = writeln!(
             text,
-            "[ ! -f /etc/kubernetes/admin.conf ] || export KUBECONFIG=\"${{KUBECONFIG:-/etc/kubernetes/admin.conf}}\"\n\
-             cd /\nkokctl_status=0\n\
-             timeout --kill-after={GRACE_SECONDS} {seconds} {} {} </dev/null >\"$kokctl_said\" 2>&1 8>&- 9>&- || kokctl_status=$?\n\
-             tail -c {MOST_OUTPUT} \"$kokctl_said\"\n\
-             case $kokctl_status in 0) ;; 124|137) echo \"kokctl: it took longer than {limit:?}\";; *) echo \"kokctl: it ended with the code $kokctl_status\";; esac\n",
+            "exec timeout --kill-after={GRACE_SECONDS} {} {} {}\n) </dev/null >\"$said\" 2>&1 8>&- 9>&- || status=$?",
+            self.timeout.as_secs(),
             interpreter(self.script.expose()),
-            quote(path),
+            quote(&format!("{folder}/script")),
         );
-        text.push_str(match self.on_failure {
-            OnFailure::Stop => "[ \"$kokctl_status\" = 0 ] || exit 1",
-            OnFailure::Go => "[ \"$kokctl_status\" = 0 ] || echo 'kokctl: the run goes on all the same (onFailure: Go)'",
-        });
         text
     }
 
@@ -228,8 +256,8 @@ fn has_text(is: &PathState, text: &str) -> bool {
     matches!(is, PathState::Present(is) if is.sha256.as_deref() == Some(&sha256(text.as_bytes())))
 }
 
-/// The command that runs a script: what its first line names behind `#!`, with one argument at the most, as the kernel has it (execve(2)). Where it
-/// lies nothing may be run by its name.
+/// The command that runs a script: what its first line names behind `#!`, with one argument at the most, as the kernel has it (execve(2)). The kernel itself
+/// does not run it, for `/run` is often mounted with `noexec`.
 fn interpreter(script: &str) -> String {
     let first = script.lines().next().and_then(|line| line.strip_prefix("#!")).map(str::trim).filter(|line| !line.is_empty());
     let Some(line) = first else { return "/bin/sh".to_owned() };

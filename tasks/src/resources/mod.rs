@@ -6,6 +6,7 @@ mod archive;
 mod authorized_key;
 mod binary;
 mod block;
+mod debt;
 mod directory;
 mod fetch;
 mod file;
@@ -37,6 +38,7 @@ pub use archive::{Archive, Unpacked};
 pub use authorized_key::AuthorizedKey;
 pub use binary::Binary;
 pub use block::Block;
+pub use debt::Debt;
 pub use directory::Directory;
 pub use file::{File, FileContent, Replace};
 pub(crate) use file::{NOT_AS_SENT, unified};
@@ -125,6 +127,8 @@ pub enum Resource {
     OpenFirewall(OpenFirewall),
     /// A script of a user's.
     Hook(Hook),
+    /// That such a script is owed.
+    Debt(Debt),
     /// The list of what a user has declared.
     Managed(Managed),
 }
@@ -160,6 +164,7 @@ impl Resource {
             Self::Selinux(_) => Selinux::looks(),
             Self::OpenFirewall(_) => OpenFirewall::looks(),
             Self::Hook(it) => it.looks(),
+            Self::Debt(it) => it.looks(),
             Self::Managed(it) => it.looks(),
         }
     }
@@ -194,6 +199,7 @@ impl Resource {
             Self::Selinux(it) => it.diff(seen),
             Self::OpenFirewall(it) => it.diff(seen),
             Self::Hook(it) => it.diff(seen),
+            Self::Debt(it) => it.diff(seen),
             Self::Managed(it) => it.diff(seen),
         }
     }
@@ -228,6 +234,7 @@ impl Resource {
             Self::Selinux(it) => it.act(change),
             Self::OpenFirewall(it) => it.act(change),
             Self::Hook(it) => it.act(),
+            Self::Debt(it) => it.act(change),
             Self::Managed(it) => it.act(),
         }
     }
@@ -255,6 +262,7 @@ impl Resource {
             Self::Line(it) => it.writes(),
             Self::Mount(it) => it.writes(),
             Self::Hook(it) => it.writes(),
+            Self::Debt(it) => it.writes(),
             Self::Managed(_) => vec![MANAGED.to_owned()],
             // It removes only what nobody writes, these only add to what others have.
             Self::Absent(_)
@@ -328,6 +336,7 @@ impl Resource {
             Self::Selinux(_) => "SELinux".to_owned(),
             Self::OpenFirewall(_) => "firewall".to_owned(),
             Self::Hook(it) => it.title(),
+            Self::Debt(it) => it.title(),
             Self::Managed(_) => "list of what is declared".to_owned(),
         }
     }

@@ -16,8 +16,8 @@ use kok_tasks::upgrade::Wish;
 use crate::convergence::left;
 use crate::support::host::Host;
 use crate::support::world::World;
-use crate::support::{highly_available, inputs};
-use crate::upgrades::{old, way};
+use crate::support::{cluster, highly_available, inputs, own_etcd};
+use crate::upgrades::{is_after, old, way};
 
 fn hook(at: HookPlace, hosts: &[&str], once: bool) -> Wanted {
     Wanted {
@@ -42,22 +42,6 @@ const HOSTS: [&str; 5] = ["cp1", "cp2", "cp3", "worker1", "worker2"];
 fn with_all(cluster: Cluster) -> Cluster {
     let hooks = HookPlace::ALL.into_iter().flat_map(|at| [false, true].map(|once| hook(at, &HOSTS, once)));
     Cluster { hooks: hooks.collect(), ..cluster }
-}
-
-/// Whether a step comes after another one, by whatever way.
-fn is_after(plan: &Plan, later: &StepId, earlier: &StepId) -> bool {
-    let (mut open, mut seen) = (vec![later.clone()], BTreeSet::new());
-    while let Some(id) = open.pop() {
-        for (need, _) in plan.needs(&id) {
-            if need.id == *earlier {
-                return true;
-            }
-            if seen.insert(need.id.clone()) {
-                open.push(need.id.clone());
-            }
-        }
-    }
-    false
 }
 
 fn id(text: &str) -> StepId {
@@ -104,6 +88,28 @@ fn founding_has_those_of_preparation_and_join_each_in_its_place() {
     // Another text is another script.
     world.cluster.hooks[0].script = Content::Text(Text::new("false\n"));
     assert_eq!(hooks_of(&world.plan()).len(), 5, "{:?}", left(&world));
+}
+
+/// With its hosts, whatever they are.
+fn with_all_of(cluster: Cluster) -> Cluster {
+    let names: Vec<String> = cluster.hosts.iter().map(|host| host.name.clone()).collect();
+    let names: Vec<&str> = names.iter().map(String::as_str).collect();
+    let hooks = HookPlace::ALL.into_iter().flat_map(|at| [false, true].map(|once| hook(at, &names, once)));
+    Cluster { hooks: hooks.collect(), ..cluster }
+}
+
+#[test]
+fn every_kind_of_cluster_is_founded_with_hooks_wherever_a_run_dies() {
+    for cluster in [cluster(), highly_available(), own_etcd()] {
+        for most in [3, 40, 90, 150, 300] {
+            let mut world = World::bare_of(with_all_of(cluster.clone()));
+            let plan = world.plan();
+            world.carry_out_some(&plan, most);
+            world.token_id = "kokab2".to_owned();
+            let world = world.converge();
+            assert_eq!(left(&world), Vec::<String>::new(), "{most}");
+        }
+    }
 }
 
 #[test]
@@ -176,9 +182,14 @@ fn an_upgrade_has_its_hooks_once_however_often_it_is_begun() {
     let mut new = World::bare_of(with_all(highly_available())).converge();
     assert!(left(&new).is_empty(), "one that was never upgraded owes nothing");
     new.host("worker1").write("/var/lib/kokctl/hook-afterUpgrade:owed", 0o644, "1.37.1\n");
-    assert_eq!(left(&new), ["worker1/hooks/afterUpgrade: run because it has not run"]);
+    assert_eq!(left(&new), ["worker1/hooks/afterUpgrade: run because it is owed"]);
     let mut new = new.converge();
     assert!(left(&new).is_empty());
+    // Another text of one that was paid is no debt.
+    new.cluster.hooks.iter_mut().filter(|hook| hook.at == HookPlace::AfterUpgrade).for_each(|hook| {
+        hook.script = Content::Text(Text::new("another\n"));
+    });
+    assert!(left(&new).is_empty(), "{:?}", left(&new));
     new.host("worker1").write("/var/lib/kokctl/hook-afterUpgrade:owed", 0o644, "1.38.0\n");
     assert!(left(&new).is_empty(), "that is another upgrade's");
 }

@@ -97,7 +97,7 @@ fn changed(plan: &Plan) -> BTreeSet<String> {
 }
 
 /// Whether a step comes after another one, by whatever way.
-fn is_after(plan: &Plan, later: &StepId, earlier: &StepId) -> bool {
+pub(crate) fn is_after(plan: &Plan, later: &StepId, earlier: &StepId) -> bool {
     let (mut left, mut seen) = (vec![later.clone()], BTreeSet::new());
     while let Some(id) = left.pop() {
         for (need, _) in plan.needs(&id) {

@@ -111,7 +111,7 @@ impl Report {
 
 impl Fetch {
     fn missed(&self) -> Option<String> {
-        let (ratio, peak) = (self.link.ratio, self.link.peak_megabytes.max(self.memory.peak_megabytes));
+        let (ratio, peak) = (self.link.ratio.max(self.memory.ratio), self.link.peak_megabytes.max(self.memory.peak_megabytes));
         let is_good = ratio <= MOST_FETCH_RATIO && peak <= MOST_FETCH_MEGABYTES;
         (!is_good).then(|| {
             format!("bundle create takes {ratio:.2} times as long as curl, and {peak:.0} MB; at most {MOST_FETCH_RATIO}, and {MOST_FETCH_MEGABYTES}")

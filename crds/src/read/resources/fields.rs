@@ -31,7 +31,7 @@ pub(super) fn required(
 }
 
 /// A field that may be there. One that is wrong is none that is left out.
-pub(super) fn optional(
+pub(crate) fn optional(
     decoder: &mut Decoder,
     fields: &Fields<'_>,
     (name, what): (&str, &str),

@@ -5,6 +5,7 @@ pub(crate) mod host;
 mod kubeadm;
 mod leaving;
 mod operation;
+mod pieces;
 mod recovering;
 pub(crate) mod secrets;
 pub(crate) mod shell;
