@@ -54,7 +54,10 @@ pub(super) async fn run(arguments: &Arguments) -> Result<(), Vec<Failure>> {
     session.say(&match outcome {
         None if arguments.if_needed => "nothing to do: none of them says that it has to be started anew".to_owned(),
         None => "nothing to do".to_owned(),
-        Some(outcome) => format!("{} steps are done; {} work as before", outcome.done, listed(hosts.iter().map(String::as_str))),
+        Some(outcome) => {
+            let work = if hosts.len() == 1 { "works" } else { "work" };
+            format!("{} steps are done; {} {work} as before", outcome.done, listed(hosts.iter().map(String::as_str)))
+        }
     });
     Ok(())
 }

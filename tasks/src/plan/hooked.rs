@@ -48,7 +48,9 @@ pub(super) fn order(plan: &mut Plan, cluster: &Cluster, seen: &Seen) {
         edges.extend(later.into_iter().map(|step| (step, hook.step.clone(), BEFORE)));
     }
     edges.extend(in_turn(&hooks));
-    let is_there = |id: &StepId| plan.step(id).is_some_and(|step| !seen.is_unreachable(&step.host));
+    // What is done elsewhere for such a host waits for it all the same.
+    let is_there =
+        |id: &StepId| plan.step(id).is_some_and(|step| ![step.id.host(), &step.host].iter().any(|host| seen.is_unreachable(host)));
     edges.retain(|(later, earlier, _)| is_there(later) && is_there(earlier));
     for (later, earlier, reason) in edges {
         // A circle is a need that is real.

@@ -248,7 +248,7 @@ impl Hook {
     }
 
     pub(super) fn title(&self) -> String {
-        format!("hook {}", self.name)
+        format!("hook {} ({})", self.name, self.at.as_str())
     }
 }
 

@@ -16,7 +16,7 @@ const SECRET: &str = "correct-horse-battery-staple";
 
 /// Each writes where it is, and fails where what should be so in its place is not.
 const HOOKS: &str = r#"  hooks:
-    - {name: unprepared, at: beforePreparation, script: "test ! -e /usr/local/bin/containerd; echo $KOKCTL_HOOK $KOKCTL_HOST >>/var/log/hooks"}
+    - {name: unprepared, at: beforePreparation, script: "test ! -e /usr/local/bin/containerd && echo $KOKCTL_HOOK $KOKCTL_HOST >>/var/log/hooks"}
     - {name: prepared, at: afterPreparation, script: "systemctl is-active containerd && ! systemctl is-active kubelet && echo $KOKCTL_HOOK $KOKCTL_HOST >>/var/log/hooks"}
     - {name: no-node, at: beforeJoin, script: "! systemctl is-active kubelet && echo $KOKCTL_HOOK $KOKCTL_HOST >>/var/log/hooks"}
     - {name: node, at: afterJoin, script: "test -s /var/lib/kubelet/pki/kubelet-client-current.pem && echo $KOKCTL_HOOK $KOKCTL_HOST >>/var/log/hooks"}
