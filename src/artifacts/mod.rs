@@ -6,6 +6,7 @@ pub mod prune;
 pub mod push;
 mod reading;
 pub mod signature;
+pub mod sums;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;
@@ -36,6 +37,8 @@ pub struct BundleFolder {
     /// The index as it stands in its file; none if it is a part of that.
     index: Option<Vec<u8>>,
     bundle: Bundle,
+    /// Where digests of the user's files are kept.
+    sums: Option<PathBuf>,
     /// Files whose digests were right, as they were then.
     verified: Mutex<BTreeMap<PathBuf, Identity>>,
     /// Files that are being sent.
@@ -63,14 +66,27 @@ impl BundleFolder {
                 .because(because)
                 .hint("build or fetch the bundle again, or give another one with --bundle; nothing was changed on any host")
         })?;
-        Ok(Self { path: path.to_owned(), index: Some(text.into_bytes()), bundle, verified: Mutex::default(), sources: Mutex::default() })
+        Ok(Self {
+            path: path.to_owned(),
+            index: Some(text.into_bytes()),
+            bundle,
+            sums: None,
+            verified: Mutex::default(),
+            sources: Mutex::default(),
+        })
     }
 
     /// No bundle at all, for a plan that sends files of this machine and nothing else.
     #[must_use]
     pub fn none() -> Self {
         let bundle = Bundle { format: FORMAT, kubernetes: Vec::new(), files: Vec::new(), images: Vec::new(), packages: Vec::new() };
-        Self { path: PathBuf::from("/"), index: None, bundle, verified: Mutex::default(), sources: Mutex::default() }
+        Self { path: PathBuf::from("/"), index: None, bundle, sums: None, verified: Mutex::default(), sources: Mutex::default() }
+    }
+
+    /// The same, which reads none of the user's files again that is the one whose digest is kept in this file ([`sums`]). Hosts compare what they get in any case.
+    #[must_use]
+    pub fn with_sums(self, kept: Option<PathBuf>) -> Self {
+        Self { sums: kept, ..self }
     }
 
     /// The same folder with another index, which names a part of what it holds.
@@ -154,7 +170,7 @@ impl BundleFolder {
             Failure::new(Kind::Input, what).at(path.display().to_string()).hint(format!("{hint}; nothing was changed on any host"))
         };
         let unreadable = |error: io::Error| failure(format!("{} can't be read", artifact.title)).because(error.to_string());
-        let (identity, size, sha256) = digest(&path).map_err(unreadable)?;
+        let (identity, size, sha256) = self.digest(artifact, &path).map_err(unreadable)?;
         if artifact.is_users() && (size != artifact.size || sha256 != artifact.sha256) {
             let failure = Failure::new(Kind::Input, format!("{} was changed meanwhile", artifact.title)).at(path.display().to_string());
             return Err(failure
@@ -169,6 +185,16 @@ impl BundleFolder {
         }
         self.verified.lock().unwrap_or_else(PoisonError::into_inner).insert(path, identity);
         Ok(size)
+    }
+
+    fn digest(&self, artifact: &Artifact, path: &Path) -> io::Result<(Identity, u64, String)> {
+        let Some(kept) = self.sums.as_deref().filter(|_| artifact.is_users()) else { return digest(path) };
+        let identity = Identity::of(&path.metadata()?);
+        let (size, sha256) = sums::sum(path, Some(kept))?;
+        if Identity::of(&path.metadata()?) != identity {
+            return Err(io::Error::other("it was changed while it was read"));
+        }
+        Ok((identity, size, sha256))
     }
 }
 

@@ -8,6 +8,7 @@ use kok_crds::model::Cluster;
 use semver::Version;
 
 use super::fetching::{FetchArguments, bundle_of, bundle_of_way, cached_bundle_of, text};
+use super::process;
 use crate::artifacts::signature::{Signers, signer_of};
 use crate::artifacts::{BUNDLE_VARIABLE, BundleFolder};
 use crate::engine::{self, Context};
@@ -79,7 +80,7 @@ impl BundleArgument {
 
 /// The bundle, if nobody asks who has signed it, or one of the signers has.
 pub(super) fn open_signed(path: &Path, signers: Option<&Path>) -> Result<BundleFolder, Failure> {
-    let bundle = BundleFolder::open(path)?;
+    let bundle = BundleFolder::open(path)?.with_sums(process::sums());
     if let Some(file) = signers {
         let signers = Signers::parse(&file.display().to_string(), &text(file)?)?;
         let signer = signer_of(&bundle, &signers)?;

@@ -201,7 +201,7 @@ async fn bundle_of_releases(
         status_line(&format!("fetched into {}", folder.display()));
     }
     let part = part_of(&fetched.bundle, &items, &releases);
-    BundleFolder::open(&folder).map(|bundle| bundle.with_index(part)).map_err(one)
+    BundleFolder::open(&folder).map(|bundle| bundle.with_index(part).with_sums(process::sums())).map_err(one)
 }
 
 /// What is in the user's cache for a cluster, if it is all there; nothing is fetched.

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use super::who::who;
+use crate::artifacts::sums;
 use crate::engine::Context;
 use crate::event::Events;
 use crate::failure::{Failure, Kind};
@@ -64,6 +65,11 @@ pub(super) fn context(controller: Controller) -> Context {
 /// The same by what has reached hosts already: nobody is asked for a passphrase twice.
 pub(super) fn context_by(controller: Controller, transport: Transport) -> Context {
     Context::new(controller, Events::new(vec![Box::new(Notes)]), transport)
+}
+
+/// Where digests of large files of this machine are kept.
+pub(super) fn sums() -> Option<PathBuf> {
+    state().ok().map(|state| sums::kept_in(state.path()))
 }
 
 /// The folder of kokctl's state: `$XDG_STATE_HOME/kokctl`, by default below the home directory (XDG Base Directory Specification).

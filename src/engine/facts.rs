@@ -1,8 +1,8 @@
 //! What is known of hosts.
 
 use kok_crds::model::{Cluster, Host};
-use kok_tasks::facts::HostFacts;
-use kok_tasks::observe::Looks;
+use kok_tasks::facts::{COMMANDS, HostFacts};
+use kok_tasks::observe::{Look, Looks};
 use kok_tasks::plan::Seen;
 use serde::Serialize;
 
@@ -35,7 +35,8 @@ pub async fn facts(context: &Context, cluster: &Cluster, hosts: &[String]) -> Re
     let wanted = |host: &str| hosts.iter().any(|name| name == host);
     let (links, unreachable) = connect_each(cluster, wanted, &context.transport, &context.events).await?;
     let mut failures: Vec<Failure> = unreachable.into_values().collect();
-    let asked = links.keys().map(|host| (host.clone(), LookAt { looks: Looks::default(), facts: true })).collect();
+    let installable: Looks = COMMANDS.iter().copied().map(Look::Installable).collect();
+    let asked = links.keys().map(|host| (host.clone(), LookAt { looks: installable.clone(), facts: true })).collect();
     let mut seen = Seen::default();
     if let Err(unanswered) = probe_all(&links, asked, &context.controller, &mut seen, &context.events).await {
         failures.extend(unanswered);

@@ -1,5 +1,6 @@
 //! Bringing hosts that have no Kubernetes to what is declared for them.
 
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use kok_crds::model::Cluster;
@@ -26,6 +27,8 @@ pub struct FleetRequest<'a> {
     pub part: Option<String>,
     /// How many hosts may fail, or not be reached, before nothing new is begun.
     pub most_failed: Option<usize>,
+    /// Where digests of files of this machine are kept; nothing to hash them each time.
+    pub sums: Option<PathBuf>,
 }
 
 /// Makes the plan, whoever holds the hosts. Nothing is changed.
@@ -64,7 +67,7 @@ impl Order for Declared<'_> {
     }
 
     async fn prepare(&mut self, run: &Run<'_>, planned: &Planned) -> Result<Work, Error> {
-        let files = BundleFolder::none();
+        let files = BundleFolder::none().with_sums(self.request.sums.clone());
         read_through(run, &files, &planned.plan)?;
         let secrets = Secrets::given(&planned.cluster, &planned.plan);
         // Hosts that nothing is to be done on are left alone.

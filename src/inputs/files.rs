@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use kok_crds::model::{Addon, EscrowFile, Payload};
 use kok_crds::{Position, Problem, Source};
 
-use super::sums;
+use crate::artifacts::sum_of;
 use crate::state::Kept;
 
 /// Where what a cluster's files name comes from. A path is one as seen from the file in which it stands, at `origin`.
@@ -40,7 +40,7 @@ pub trait Files: Sync {
     /// # Errors
     /// If it can't be read.
     fn sum(&self, path: &Path) -> io::Result<(u64, String)> {
-        sums::sum(path, None)
+        sum_of(path)
     }
 
     /// The keys that are kept of a cluster; nothing where there are none yet.

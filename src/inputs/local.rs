@@ -9,7 +9,7 @@ use kok_crds::{Position, Problem, Source};
 
 use super::fetch;
 use super::files::{Contents, Files, Unread, UnreadCause};
-use super::sums;
+use crate::artifacts::sums;
 use crate::plain_file;
 use crate::remote::mode_if_open;
 use crate::state::{Keeping, Kept, beside};
@@ -77,7 +77,7 @@ impl Files for LocalFiles {
     }
 
     fn sum(&self, path: &Path) -> io::Result<(u64, String)> {
-        sums::sum(path, self.state.as_ref().map(|state| state.join("files/sums")).as_deref())
+        sums::sum(path, self.state.as_deref().map(sums::kept_in).as_deref())
     }
 
     fn kept(&self, cluster: &str, file: &EscrowFile) -> Result<Option<Kept>, Problem> {

@@ -9,7 +9,6 @@ mod issued;
 mod local;
 mod manifests;
 mod resources;
-mod sums;
 mod unpacked;
 mod vault;
 

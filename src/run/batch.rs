@@ -1,9 +1,9 @@
 //! One script for several steps of a host: acting, and the second look at each. And the script that asks later what became of them.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use kok_tasks::holder::{END_UPLOADS, UPLOAD_SECONDS, UPLOADS, WAIT_SECONDS, begin_script, compare_script};
-use kok_tasks::observe::{Looks, Nonce, Observations, ParseError, parse, probe_script, section_marker, sections};
+use kok_tasks::observe::{Looks, Nonce, Observations, ParseError, Section, parse, probe_script, section_marker, sections};
 use kok_tasks::resources::Act;
 use kok_tasks::script::{Fragment, JOBS, PRELUDE, Part, in_lines};
 use kok_tasks::secret_name::SecretName;
@@ -82,11 +82,29 @@ impl<'a> Batch<'a> {
                 text.push_str("trap 'exit 1' TERM\n");
             }
             push(&mut text, fragment, secrets)?;
-            text.push_str(&format!(") 2>&1\nstatus=$?\nmark result {index} $status\n[ $status = 0 ] || failed=1\nfi\n"));
+            text.push_str(&format!(") 2>&1\nstatus_{index}=$?\n[ $status_{index} = 0 ] || failed=1\nfi\n"));
         }
+        text.push_str(&self.results());
         text.push_str(&self.written(secrets)?);
         text.push_str(&probe_script(&self.nonce, &self.looks, false));
         Ok(text)
+    }
+
+    /// Says how each step ended, once what it renamed is on the disk: the folders of all of them are flushed together.
+    fn results(&self) -> String {
+        let scripts: Vec<(usize, &Fragment)> =
+            self.order.steps.iter().enumerate().filter_map(|(index, (_, act))| Some((index, act.script()?))).collect();
+        let folders: BTreeSet<&String> = scripts.iter().flat_map(|(_, script)| script.folders()).collect();
+        let mut text = "unflushed=0\n".to_owned();
+        if !folders.is_empty() {
+            let folders = folders.into_iter().map(|folder| quote(folder)).collect::<Vec<_>>().join(" ");
+            text.push_str(&format!("mark unflushed\nflush {folders} 2>&1 || unflushed=1\n"));
+        }
+        for (index, script) in scripts {
+            let and = if script.folders().is_empty() { "" } else { " | unflushed" };
+            text.push_str(&format!("[ -z \"${{status_{index}-}}\" ] || mark result {index} $((status_{index}{and}))\n"));
+        }
+        text
     }
 
     /// Has the host compare each file that the order writes with a secret in it with what was sent. Whoever can read the script has the secret, and
@@ -113,7 +131,9 @@ impl<'a> Batch<'a> {
             None => Acted::NotBegun,
             Some(result) if result.argument.ends_with(" 0") => Acted::Ended,
             Some(_) => {
-                let said = of("output", index).map(|section| String::from_utf8_lossy(section.body).trim().to_owned()).unwrap_or_default();
+                let text = |section: &Section<'_>| String::from_utf8_lossy(section.body).trim().to_owned();
+                let unflushed = || sections.iter().find(|section| section.name == "unflushed").map(text);
+                let said = of("output", index).map(text).filter(|said| !said.is_empty()).or_else(unflushed).unwrap_or_default();
                 Acted::Failed(last_lines(&secrets.redact(&said)))
             }
         });

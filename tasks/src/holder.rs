@@ -185,11 +185,11 @@ pub fn look_script(controller: &str, seconds: u32) -> String {
     format!(
         "mark holder\nheld=; {{ read -r held <{PATH}; }} 2>/dev/null\nprintf '%s\\n' \"$held\"\nwaits=yes\n\
          case \"$held\" in *' run='*) waits=;; esac\ncase \"$held\" in *' controller='{own}' '*) waits=yes;; esac\n\
-         if [ -n \"$waits\" ] && [ -d /run/kokctl ]; then\n  mark lock\n  \
-         ( flock -x -w {seconds} 9 || {{ echo busy; for input in {JOBS}/*.sh; do\n    [ -e \"$input\" ] || continue\n    \
+         if [ -n \"$waits\" ] && [ -d /run/kokctl ] && {{ true >>/run/kokctl/lock; }} 2>/dev/null; then\n  mark lock\n  \
+         exec 9>/run/kokctl/lock\n  flock -x -w {seconds} 9 || {{ echo busy; for input in {JOBS}/*.sh; do\n    [ -e \"$input\" ] || continue\n    \
          input=${{input##*/}} unit=\"kokctl-job-${{input%.sh}}.service\"\n    \
          systemctl is-active --quiet \"kokctl-${{input%.sh}}.service\" 2>/dev/null && unit=\"kokctl-${{input%.sh}}.service\"\n    \
-         echo \"$unit\"\n  done; }} ) 9>/run/kokctl/lock\nfi\n",
+         echo \"$unit\"\n  done; }}\n  exec 9>&-\nfi\n",
         own = quote(controller)
     )
 }
@@ -217,13 +217,14 @@ pub fn take_script(expected: &str, line: &str, take_over: bool) -> String {
          flock -x -w {RECORD_SECONDS} 7 || busy 'its holder is being changed'\n\
          held=; {{ read -r held <{PATH}; }} 2>/dev/null || :\n\
          if [ \"$held\" != {line} ]; then\n  \
-         [ \"$(plain \"$held\")\" = {expected} ] && ! marked {LET_GO} || lost\n  printf '%s\\n' {line} | put {PATH} 0600\nfi\nflock -u 7\n\
+         [ \"$(plain \"$held\")\" = {expected} ] && ! marked {LET_GO} || lost\n  put_line {PATH} 0600 {line}\nfi\nflock -u 7\n\
          exec 6>/run/kokctl/take.lock\ncomes 6 {COPY_SECONDS} || busy 'it is being taken by an earlier run'\n\
          ! marked {TAKEN} || {{ {BOOT}; exit 0; }}\n{stop}\
          exec 9>/run/kokctl/lock\ncomes 9 {UPLOAD_SECONDS} || end_uploads\ncomes 9 {WAIT_SECONDS} || busy 'a script of an earlier run is still at work'\n\
          flock -x -w {RECORD_SECONDS} 7 || busy 'its holder is being changed'\nis_ours || lost\n\
-         rm -rf {JOBS}\nfind /var/lib/kokctl/hashes -size +64k -delete 2>/dev/null || :\n\
-         printf '%s\\n' {line} | put {TAKEN} 0600\n{BOOT}\n"
+         [ ! -e {JOBS} ] || rm -rf {JOBS}\n\
+         [ ! -e /var/lib/kokctl/hashes ] || find /var/lib/kokctl/hashes -size +64k -delete 2>/dev/null || :\n\
+         put_line {TAKEN} 0600 {line}\n{BOOT}\n"
     )
 }
 
@@ -249,13 +250,13 @@ fn end_jobs_script(run: &str) -> String {
 pub fn release_script(line: &str, epoch: u64, seconds: u64) -> String {
     let line = quote(line);
     format!(
-        "mkdir -p -m 700 /run/kokctl\nexec 7>/run/kokctl/holder.lock\n\
+        "[ -d /run/kokctl ] || mkdir -p -m 700 /run/kokctl\nexec 7>/run/kokctl/holder.lock\n\
          flock -x -w {seconds} 7 || {{ echo 'its holder is being changed' >&2; exit {BUSY}; }}\n\
-         printf '%s\\n' {line} | put {LET_GO} 0600\n\
+         put_line {LET_GO} 0600 {line}\n\
          held=; {{ read -r held <{PATH}; }} 2>/dev/null || :\n[ \"$held\" = {line} ] || [ -z \"$held\" ] || exit 0\n\
-         if [ -e /var/lib/kokctl/cluster ]; then printf 'epoch=%s\\n' {epoch} | put {PATH} 0600 || exit 1; else\n  \
+         if [ -e /var/lib/kokctl/cluster ]; then put_line {PATH} 0600 epoch={epoch} || exit 1; else\n  \
          rm -f {PATH} || exit 1; rmdir /var/lib/kokctl 2>/dev/null; fi\n\
-         for input in {JOBS}/*.sh; do [ ! -e \"$input\" ] || exit 0; done\nrm -rf {JOBS}\n"
+         for input in {JOBS}/*.sh; do [ ! -e \"$input\" ] || exit 0; done\n[ ! -e {JOBS} ] || rm -rf {JOBS}\n"
     )
 }
 
@@ -296,9 +297,15 @@ pub const END_UPLOADS: &str = r#"end_uploads() {
 pub fn begin_script(line: &str, lane: &str, seconds: u64) -> String {
     let busy = format!("{{ echo 'an earlier script of this run is still at work on the host' >&2; exit {BUSY}; }}");
     // Jobs are begun by one lane only, whose scripts come one after the other: whoever gets here has the results of those before.
-    let jobs = if lane == "scripts" { format!("jobs_end {seconds} || {busy}\nrm -f /run/kokctl/jobs/*.record\n") } else { String::new() };
+    let jobs = if lane == "scripts" {
+        format!(
+            "jobs_end {seconds} || {busy}\nfor record in {JOBS}/*.record; do [ ! -e \"$record\" ] || {{ rm -f {JOBS}/*.record; break; }}; done\n"
+        )
+    } else {
+        String::new()
+    };
     format!(
-        "mkdir -p -m 700 /run/kokctl\nkokctl_holder={}\nexec 8>/run/kokctl/lane-{lane}\nflock -x -w {seconds} 8 || {busy}\n{jobs}\
+        "[ -d /run/kokctl ] || mkdir -p -m 700 /run/kokctl\nkokctl_holder={}\nexec 8>/run/kokctl/lane-{lane}\nflock -x -w {seconds} 8 || {busy}\n{jobs}\
          exec 9>/run/kokctl/lock\nflock -s -w {seconds} 9 || {{ echo 'another kokctl looks at this host' >&2; exit {BUSY}; }}\n{}",
         quote(line),
         compare_script()

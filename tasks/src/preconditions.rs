@@ -222,6 +222,7 @@ pub fn looks(cluster: &Cluster, host: &Host) -> Vec<Look> {
     }
     looks.extend(host::modules(cluster, host).into_iter().map(|name| Look::KernelModule(name.to_owned())));
     looks.push(Look::Versions);
+    looks.extend(programs::looks(cluster, host));
     looks.extend(bootstrap::looks(cluster, host));
     looks.extend(control_planes::looks(host));
     looks.extend(own_authorities::looks(cluster, host));

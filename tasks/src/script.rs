@@ -2,6 +2,8 @@
 
 mod prelude;
 
+use std::collections::BTreeSet;
+
 pub use prelude::{JOBS, PRELUDE};
 
 use crate::digest::sha256;
@@ -15,6 +17,7 @@ use crate::shell::quote;
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Fragment {
     parts: Vec<Part>,
+    folders: BTreeSet<String>,
 }
 
 /// A piece of a [`Fragment`].
@@ -35,7 +38,7 @@ impl Fragment {
     /// A fragment of plain text.
     #[must_use]
     pub fn text(text: impl Into<String>) -> Self {
-        Self { parts: vec![Part::Text(text.into())] }
+        Self { parts: vec![Part::Text(text.into())], folders: BTreeSet::new() }
     }
 
     /// Adds a line of shell text.
@@ -46,11 +49,11 @@ impl Fragment {
     /// Adds a command that gets `content` on its standard input; `command` is used as the last part of a pipe. It is begun only with the whole
     /// of the content: where something on the host cuts it off, such as a full disk below a here-document, the script fails instead.
     pub fn feed(&mut self, content: Content<'_>, command: &str) {
-        self.pipe(content, "whole", &format!(" {command}"));
+        self.give(content, &format!("base64 -d <<'{END}' | whole "), &format!(" {command}"));
     }
 
     /// Writes a whole file: nothing else ever sees a part of it, and its mode and owner (root) are right before its content is there. What is
-    /// not what was sent never takes its place.
+    /// not what was sent never takes its place. Whoever runs the fragment flushes [`folders`](Self::folders) at its end: a file has its name only then for good.
     pub fn put(&mut self, path: &str, mode: u32, content: Content<'_>) {
         self.put_as(path, mode, "0:0", content);
     }
@@ -58,20 +61,34 @@ impl Fragment {
     /// The same with another owner: an argument of chown(1) as a word of the shell.
     pub(crate) fn put_as(&mut self, path: &str, mode: u32, owner: &str, content: Content<'_>) {
         let others = if owner == "0:0" { String::new() } else { format!(" {owner}") };
-        self.pipe(content, &format!("put {} {mode:04o}", quote(path)), &others);
+        self.give(content, &format!("put {} {mode:04o} ", quote(path)), &format!("{others} <<'{END}'"));
+        self.renames_into(path);
     }
 
-    /// A function that gets `content` through `base64 -d`, and its digest as an argument.
-    fn pipe(&mut self, content: Content<'_>, function: &str, others: &str) {
-        let begin = format!("base64 -d <<'{END}' | {function} ");
+    /// Says that it renames something to this path, whose folder is to be flushed then.
+    pub(crate) fn renames_into(&mut self, path: &str) {
+        // What is below /run does not outlive a power cut anyway.
+        if let Some((folder, _)) = path.rsplit_once('/').filter(|_| !path.starts_with("/run/")) {
+            self.folders.insert(if folder.is_empty() { "/".to_owned() } else { folder.to_owned() });
+        }
+    }
+
+    /// The folders into which it renames files: to be flushed when it has ended, by `flush` of the [`PRELUDE`], so that dozens of files cost that once.
+    #[must_use]
+    pub const fn folders(&self) -> &BTreeSet<String> {
+        &self.folders
+    }
+
+    /// A command with the digest of `content` between these parts of it, which gets that as base64.
+    fn give(&mut self, content: Content<'_>, begin: &str, end: &str) {
         let text = |text: String| Part::Text(text);
         match content {
             Content::Bytes(bytes) => {
-                self.parts.extend([text(format!("{begin}{}{others}\n", sha256(bytes))), text(in_lines(bytes))]);
+                self.parts.extend([text(format!("{begin}{}{end}\n", sha256(bytes))), text(in_lines(bytes))]);
             }
             Content::Secret(name) => {
                 let (digest, secret) = (Part::Digest(name.clone()), Part::Secret(name.clone()));
-                self.parts.extend([text(begin), digest, text(format!("{others}\n")), secret]);
+                self.parts.extend([text(begin.to_owned()), digest, text(format!("{end}\n")), secret]);
             }
         }
         self.parts.push(text(format!("{END}\n")));
@@ -86,6 +103,7 @@ impl Fragment {
     /// Joins another fragment to this one.
     pub fn append(&mut self, other: Self) {
         self.parts.extend(other.parts);
+        self.folders.extend(other.folders);
     }
 }
 

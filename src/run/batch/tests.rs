@@ -91,7 +91,7 @@ fn of_key() -> (Order, Secrets) {
 fn seen(order: &Order, secrets: &Secrets, written: &str) -> (Verdict, Verdict) {
     let nonce = Nonce::new([7; 16]);
     let text = |sections: &str| {
-        let sections = format!("{sections}clock\n1\n1.00 1\n@paths\n8180 0 0 7 1.0 {KEY}\n@{written}end\n");
+        let sections = format!("{sections}clock\n1\n1.00 1\n@paths\n8180 0 0 {KEY}|7|1.0|1.0|9\n@{written}end\n");
         format!("\n{} {}", nonce.as_str(), sections.replace('@', &format!("\n{} ", nonce.as_str()))).into_bytes()
     };
     let output = |stdout| Output {
@@ -126,7 +126,7 @@ fn the_host_compares_what_was_written_and_no_digest_comes_back() {
     let digest = kok_tasks::digest::sha256(b"the key");
     let batch = Batch::new(&order, Nonce::new([7; 16]));
     let sent = batch.script(&Writer::default(), &secrets).unwrap();
-    assert!(sent.contains(&format!("| put '{KEY}' 0600 {digest}\n")) && sent.contains(&format!("\nwritten {digest} '{KEY}'\n")), "{sent}");
+    assert!(sent.contains(&format!("\nput '{KEY}' 0600 {digest} <<")) && sent.contains(&format!("\nwritten {digest} '{KEY}'\n")), "{sent}");
     let asked = batch.settle_script(&Writer::default(), "boot", 17, &secrets).unwrap();
     assert!(asked.contains(&format!("\nwritten {digest} '{KEY}'\n")) && !sent.contains("sha256sum --"), "{asked}");
     // Where only the mode is wrong, nobody knows what stands there.
@@ -134,6 +134,34 @@ fn the_host_compares_what_was_written_and_no_digest_comes_back() {
     order.steps[0].1 = order.steps[0].0.act(&Change::new(ChangeKind::Mode(0o600), "it has mode 0644 and owner 0:0"));
     let sent = Batch::new(&order, Nonce::new([7; 16])).script(&Writer::default(), &Secrets::none()).unwrap();
     assert!(!sent.contains("\nwritten "), "{sent}");
+}
+
+/// Files have their names for good only when their folders are on the disk: where that fails, none of the steps has ended well.
+#[test]
+fn a_folder_that_cannot_be_flushed_is_a_failure_of_what_is_in_it() {
+    let (order, secrets) = of_key();
+    let batch = Batch::new(&order, Nonce::new([7; 16]));
+    let results = batch.results().replace("/etc/kubernetes/pki", "/tmp");
+    assert!(results.contains("flush '/tmp' 2>&1"), "{results}");
+    for (sync, expected) in
+        [("echo 'no input or output'; return 1", Acted::Failed("no input or output".to_owned())), ("[ \"$1\" = /tmp ]", Acted::Ended)]
+    {
+        let marker = section_marker(&batch.nonce);
+        let script = format!(
+            "{PRELUDE}{marker}sync() {{ {sync}; }}\nset -u\nstatus_0=0\n{results}mark clock\necho 1; echo 1.00 1\nmark paths\nmark end\n"
+        );
+        let output = Command::new("sh").arg("-c").arg(&script).output().unwrap();
+        assert!(output.stderr.is_empty(), "{output:?}");
+        let output = Output {
+            status: crate::remote::ExitStatus::Exited(0),
+            stdout: output.stdout,
+            stdout_truncated: false,
+            stderr: Vec::new(),
+            stderr_truncated: false,
+            noise: Vec::new(),
+        };
+        assert_eq!(batch.read(&output, &secrets).unwrap().acted, [expected], "{sync}");
+    }
 }
 
 /// A folder in place of the host's own, in which anybody may write.

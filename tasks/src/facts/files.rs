@@ -7,6 +7,8 @@ use crate::observe::ParseError;
 pub(super) const HOSTNAME: &str = "/proc/sys/kernel/hostname";
 pub(super) const BOOT_ID: &str = "/proc/sys/kernel/random/boot_id";
 pub(super) const KERNEL: &str = "/proc/sys/kernel/osrelease";
+/// The machine's name, as `uname -m` says it: from Linux 6.1 on.
+pub(super) const MACHINE: &str = "/proc/sys/kernel/arch";
 pub(super) const MEMORY: &str = "/proc/meminfo";
 pub(super) const PROCESSORS: &str = "/sys/devices/system/cpu/online";
 pub(super) const SWAPS: &str = "/proc/swaps";
@@ -28,6 +30,7 @@ pub(super) const FILES: &[&str] = &[
     HOSTNAME,
     BOOT_ID,
     KERNEL,
+    MACHINE,
     MEMORY,
     PROCESSORS,
     SWAPS,

@@ -20,13 +20,15 @@ pub fn parse(nonce: &Nonce, answer: &[u8]) -> Result<HostFacts, ParseError> {
     let bytes = sections.iter().find(|section| section.name == "fact-files").map(|section| section.body);
     let lossy = String::from_utf8_lossy(bytes.ok_or_else(|| ParseError::new("fact-files", "missing"))?);
     let facts = of_files(&Files::read(&lossy))?;
-    let mounts = storage::mounts(text("fact-mounts")?);
+    let (mounts, listening) = of_kernel(text("fact-kernel")?);
+    let mounts = storage::mounts(&mounts);
+    let machine = Some(facts.architecture.as_str()).filter(|machine| !machine.is_empty());
     let packages = text("fact-packages")?;
     Ok(HostFacts {
-        architecture: architecture(text("fact-machine")?.trim()),
+        architecture: architecture(machine.map_or_else(|| text("fact-machine").map(str::trim), Ok)?),
         cgroup_v2: mounts.get("/sys/fs/cgroup").is_some_and(|mount| mount.kind == "cgroup2"),
-        listening_ports: listening(text("fact-listening")?, |_| true)?,
-        ports_at_all_addresses: listening(text("fact-listening")?, |address| address.bytes().all(|digit| digit == b'0'))?,
+        listening_ports: ports(&listening, |_| true)?,
+        ports_at_all_addresses: ports(&listening, |address| address.bytes().all(|digit| digit == b'0'))?,
         interfaces: interfaces(text("fact-addresses")?),
         storage: storage::storage(text("fact-space")?, &mounts)?,
         commands: text("fact-commands")?.lines().filter(|line| !line.is_empty()).map(str::to_owned).collect(),
@@ -57,6 +59,7 @@ fn of_files(files: &Files<'_>) -> Result<HostFacts, ParseError> {
         os_like: os("ID_LIKE").split_ascii_whitespace().map(str::to_owned).collect(),
         os_version: os("VERSION_ID"),
         kernel: files.first(files::KERNEL).to_owned(),
+        architecture: files.first(files::MACHINE).to_owned(),
         memory_bytes: memory(files, "MemTotal:")?,
         available_bytes: memory(files, "MemAvailable:")?,
         processors: processors(files)?,
@@ -77,6 +80,12 @@ fn of_files(files: &Files<'_>) -> Result<HostFacts, ParseError> {
         certificate_authority: Some(authority).filter(|text| !text.is_empty()),
         ..HostFacts::default()
     })
+}
+
+/// Lines of mounts, whose second word is where, and of sockets that listen.
+fn of_kernel(text: &str) -> (Vec<&str>, Vec<&str>) {
+    let is_mount = |line: &&str| line.split_ascii_whitespace().nth(1).is_some_and(|place| place.starts_with('/'));
+    text.lines().filter(|line| !line.is_empty()).partition(is_mount)
 }
 
 /// What a host calls so goes into messages: a unit's name and no more.
@@ -170,13 +179,13 @@ fn public_key(line: &str) -> Option<String> {
 }
 
 /// The ports at those addresses, which are in hexadecimal.
-fn listening(text: &str, counts: impl Fn(&str) -> bool) -> Result<BTreeSet<u16>, ParseError> {
+fn ports(lines: &[&str], counts: impl Fn(&str) -> bool) -> Result<BTreeSet<u16>, ParseError> {
     let of_line = |line: &str| {
         let (address, port) = line.split_ascii_whitespace().nth(1)?.rsplit_once(':')?;
         Some(counts(address).then_some(u16::from_str_radix(port, 16).ok()?))
     };
-    let lines = text.lines().filter(|line| !line.is_empty());
-    let ports: Vec<_> = lines.map(|line| of_line(line).ok_or_else(|| ParseError::new("fact-listening", line))).collect::<Result<_, _>>()?;
+    let ports: Vec<_> =
+        lines.iter().map(|line| of_line(line).ok_or_else(|| ParseError::new("fact-kernel", line))).collect::<Result<_, _>>()?;
     Ok(ports.into_iter().flatten().collect())
 }
 

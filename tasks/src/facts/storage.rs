@@ -111,12 +111,12 @@ impl Mount<'_> {
 }
 
 /// Mounts by their place; of several at one place the last one counts, for it lies on top.
-pub(super) fn mounts(text: &str) -> BTreeMap<&str, Mount<'_>> {
+pub(super) fn mounts<'a>(lines: &[&'a str]) -> BTreeMap<&'a str, Mount<'a>> {
     let read = |line| {
         let mut fields = str::split_ascii_whitespace(line).skip(1);
         Some((fields.next()?, Mount { kind: fields.next()?, options: fields.next()? }))
     };
-    text.lines().filter_map(read).collect()
+    lines.iter().copied().filter_map(read).collect()
 }
 
 /// `df --output=avail,size,itotal,iavail,target`: a heading, and one line for each of [`FOLDERS`].

@@ -8,6 +8,7 @@ use kok_crds::model::ObjectName;
 
 use super::pieces::Piece;
 use super::versions::CONTROLLERS;
+use crate::facts::Program;
 
 /// One thing to look at on a host.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
@@ -90,6 +91,8 @@ pub enum Look {
     Block(String),
     /// Whether a command is there.
     Command(String),
+    /// Whether the package of a command could be installed, if that is missing: a fact, known where facts are asked for.
+    Installable(Program),
     /// The paths that match a shell pattern.
     Matching(String),
     /// What of swap is on, and what would switch it on.
@@ -144,6 +147,7 @@ pub struct Looks {
     pub(super) time: bool,
     pub(super) blocks: BTreeSet<String>,
     pub(super) commands: BTreeSet<String>,
+    pub(super) installable: BTreeSet<Program>,
     pub(super) patterns: BTreeSet<String>,
     pub(super) swap: bool,
     pub(super) firewall: bool,
@@ -197,6 +201,7 @@ impl Looks {
             Look::TimeTracking => self.time = true,
             Look::Block(path) => drop(self.blocks.insert(path)),
             Look::Command(name) => drop(self.commands.insert(name)),
+            Look::Installable(program) => drop(self.installable.insert(program)),
             Look::Matching(pattern) => drop(self.patterns.insert(pattern)),
             Look::Swap => self.swap = true,
             Look::Firewall => self.firewall = true,
@@ -267,6 +272,7 @@ impl Looks {
         let host = host.chain(self.neighbours.iter().copied().map(Look::Neighbour));
         let host = host.chain(self.blocks.iter().cloned().map(Look::Block));
         let host = host.chain(self.pieces.iter().cloned().map(Look::Piece));
+        let host = host.chain(self.installable.iter().copied().map(Look::Installable));
         let host = host.chain(self.commands.iter().cloned().map(Look::Command)).chain(self.patterns.iter().cloned().map(Look::Matching));
         paths.chain(files).chain(edited).chain(large).chain(contents).chain(units).chain(kernel).chain(services).chain(host).chain(cluster)
     }

@@ -255,12 +255,14 @@ fn read_paths(text: &str, looks: &Looks, seen: &mut Observations) -> Result<(), 
 }
 
 fn read_path(line: &str) -> Option<(Metadata, &str)> {
-    let mut fields = line.splitn(6, ' ');
+    let mut fields = line.splitn(4, ' ');
     let raw = u32::from_str_radix(fields.next()?, 16).ok()?;
     let user = fields.next()?.parse().ok()?;
     let group = fields.next()?.parse().ok()?;
-    let size = fields.next()?.parse().ok()?;
+    // The path may have anything in it; what stands behind it has not.
+    let mut fields = fields.next()?.rsplitn(5, '|').skip(1);
     let changed_nanoseconds = read_seconds(fields.next()?)?;
+    let size = fields.nth(1)?.parse().ok()?;
     // The S_IFMT bits of stat(2).
     let kind = match raw & 0o170_000 {
         0o100_000 => Kind::File,

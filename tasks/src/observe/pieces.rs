@@ -104,7 +104,7 @@ fn package(piece: &Piece) -> Option<&String> {
     if let Piece::Package(name) = piece { Some(name) } else { None }
 }
 
-/// Of users, groups and packages one command each; of the others one each.
+/// Of users, groups, packages, links and lines one command each; of the others one each.
 pub(super) fn push(script: &mut String, pieces: &BTreeSet<Piece>) {
     let quoted = |names: &[&String]| names.iter().map(|name| quote(name)).collect::<Vec<_>>().join(" ");
     for (section, database, names) in [("users-named", "passwd", names(pieces, user)), ("groups-named", "group", names(pieces, group))] {
@@ -121,6 +121,8 @@ pub(super) fn push(script: &mut String, pieces: &BTreeSet<Piece>) {
              elif command -v rpm >/dev/null 2>&1; then rpm -q --qf 'ii |%{{NAME}}\\n' -- {names} 2>/dev/null; fi"
         );
     }
+    push_links(script, pieces);
+    push_lines(script, pieces);
     for (number, piece) in pieces.iter().enumerate() {
         if let Some(look) = look(piece) {
             let _ = writeln!(script, "mark piece {number}\n{look}");
@@ -128,11 +130,75 @@ pub(super) fn push(script: &mut String, pieces: &BTreeSet<Piece>) {
     }
 }
 
-/// Counts a line, and prints those that begin otherwise so; by the environment, for an argument with `=` would be an assignment to awk.
-const COUNT: &str = r#"BEGIN { line = ENVIRON["kok_line"]; start = ENVIRON["kok_start"] }
-($0 "") == (line "") { n++; next }
-start != "" && index($0, start) == 1 { print "- " $0 }
-END { print "= " n + 0 }"#;
+/// The links that are there are named by their numbers, and their targets end with a byte that no path has.
+fn push_links(script: &mut String, pieces: &BTreeSet<Piece>) {
+    let links: Vec<(usize, &String)> = numbered(pieces, |piece| if let Piece::Link(path) = piece { Some(path) } else { None });
+    if links.is_empty() {
+        return;
+    }
+    script.push_str("set --\nlinks=\n");
+    for (number, path) in links {
+        let _ = writeln!(script, "[ ! -L {path} ] || {{ set -- \"$@\" {path}; links=\"$links {number}\"; }}", path = quote(path));
+    }
+    script.push_str("mark links$links\n[ $# = 0 ] || readlink -z -- \"$@\"\n");
+}
+
+/// Those of one kind, each with its number among all.
+fn numbered<'a, T>(pieces: &'a BTreeSet<Piece>, of: impl Fn(&'a Piece) -> Option<T>) -> Vec<(usize, T)> {
+    pieces.iter().enumerate().filter_map(|(number, piece)| Some((number, of(piece)?))).collect()
+}
+
+/// What is looked for comes by the environment, for an argument with `=` would be an assignment to awk. A file that is not there is not opened: some
+/// versions of awk end then.
+fn push_lines(script: &mut String, pieces: &BTreeSet<Piece>) {
+    let lines = numbered(pieces, |piece| match piece {
+        Piece::Line { path, line, starts_with } => Some((path, line, starts_with)),
+        _ => None,
+    });
+    if lines.is_empty() {
+        return;
+    }
+    let paths: BTreeSet<&String> = lines.iter().map(|(_, (path, ..))| *path).collect();
+    script.push_str("mark lines\nset --\n");
+    for path in paths {
+        let _ = writeln!(script, "[ ! -f {path} ] || set -- \"$@\" {path}", path = quote(path));
+    }
+    script.push_str("[ $# = 0 ] || (\n");
+    for (number, (path, line, start)) in &lines {
+        let start = start.as_deref().unwrap_or_default();
+        let _ = writeln!(
+            script,
+            "export kok_path_{number}={} kok_line_{number}={} kok_start_{number}={}",
+            quote(path),
+            quote(line),
+            quote(start)
+        );
+    }
+    let numbers = lines.iter().map(|(number, _)| number.to_string()).collect::<Vec<_>>().join(" ");
+    let _ = writeln!(
+        script,
+        "kok_numbers={} LC_ALL=C awk {} \"$@\"\n)",
+        quote(&numbers),
+        quote(&COUNT.replace("LIMIT", &PIECE_LIMIT.to_string()))
+    );
+}
+
+/// Of each file that is there, and each line that is looked for in it: how often it stands there, and before that those that begin otherwise so. Whatever is
+/// said of a piece begins with its number; where that is more than [`PIECE_LIMIT`], the rest is left out.
+const COUNT: &str = r#"BEGIN {
+  many = split(ENVIRON["kok_numbers"], numbers, " ")
+  for (i = 1; i <= many; i++) {
+    path[i] = ENVIRON["kok_path_" numbers[i]]; line[i] = ENVIRON["kok_line_" numbers[i]]; start[i] = ENVIRON["kok_start_" numbers[i]]
+  }
+  for (i = 1; i < ARGC; i++) is_there[ARGV[i]] = 1
+}
+{
+  for (i = 1; i <= many; i++) if (path[i] == FILENAME) {
+    if (($0 "") == (line[i] "")) count[i]++
+    else if (start[i] != "" && index($0, start[i]) == 1 && said[i] < LIMIT) { said[i] += length($0) + 3; print numbers[i] " - " $0 }
+  }
+}
+END { for (i = 1; i <= many; i++) if (path[i] in is_there) print numbers[i] " = " count[i] + 0 }"#;
 
 /// Says whether a certificate stands in a file, however its lines are broken.
 const TRUSTED: &str = r#"{ sub(/\r$/, "") }
@@ -143,15 +209,7 @@ END { if (found) print "yes" }"#;
 
 fn look(piece: &Piece) -> Option<String> {
     Some(match piece {
-        Piece::User(_) | Piece::Group(_) | Piece::Package(_) => return None,
-        Piece::Link(path) => format!("[ ! -L {path} ] || readlink -- {path}", path = quote(path)),
-        Piece::Line { path, line, starts_with } => format!(
-            "[ ! -f {path} ] || kok_line={line} kok_start={start} LC_ALL=C awk {COUNT} <{path} | tail -c {PIECE_LIMIT}",
-            path = quote(path),
-            line = quote(line),
-            start = quote(starts_with.as_deref().unwrap_or_default()),
-            COUNT = quote(COUNT),
-        ),
+        Piece::User(_) | Piece::Group(_) | Piece::Package(_) | Piece::Link(_) | Piece::Line { .. } => return None,
         Piece::Block { path, mark } => {
             let (begin, end) = marks(mark);
             let range = format!("/^{}$/,/^{}$/p", literal(&begin), literal(&end));
@@ -181,6 +239,8 @@ pub(super) fn read(sections: &[Section<'_>], pieces: &BTreeSet<Piece>) -> Result
     let users = of_section("users-named", pieces.iter().any(|piece| user(piece).is_some()))?;
     let groups = of_section("groups-named", pieces.iter().any(|piece| group(piece).is_some()))?;
     let packages = of_section("packages-named", pieces.iter().any(|piece| package(piece).is_some()))?;
+    let (links, lines) = (read_links(sections)?, read_lines(sections));
+    let is_answered = |name: &str| sections.iter().any(|section| section.name == name);
     let entry = |text: &str, name: &String| {
         let line = text.lines().find(|line| line.split(':').next() == Some(name));
         line.unwrap_or_default().to_owned()
@@ -194,9 +254,41 @@ pub(super) fn read(sections: &[Section<'_>], pieces: &BTreeSet<Piece>) -> Result
                 let is_installed = |line: &str| line.split_once('|').is_some_and(|(state, of)| state.trim() == "ii" && of == name);
                 if packages.lines().any(is_installed) { "yes".to_owned() } else { String::new() }
             }
+            Piece::Link(_) if is_answered("links") => links.get(&number).cloned().unwrap_or_default(),
+            Piece::Line { .. } if is_answered("lines") => lines.get(&number).cloned().unwrap_or_default(),
             _ => String::from_utf8_lossy(body_of(sections, "piece", &number.to_string())?).into_owned(),
         };
         seen.insert(piece.clone(), said);
     }
     Ok(seen)
+}
+
+/// Targets of links by the numbers of these. Where a link went between the look whether it is there and the one where it leads, nothing is known of any.
+fn read_links(sections: &[Section<'_>]) -> Result<BTreeMap<usize, String>, ParseError> {
+    let Some(section) = sections.iter().find(|section| section.name == "links") else { return Ok(BTreeMap::new()) };
+    let numbers: Vec<usize> = section
+        .argument
+        .split_ascii_whitespace()
+        .map(str::parse)
+        .collect::<Result<_, _>>()
+        .map_err(|_| ParseError::new("links", section.argument))?;
+    let targets: Vec<&[u8]> = section.body.split(|byte| *byte == 0).collect();
+    // Behind the last one there is nothing.
+    let is_whole = targets.len() == numbers.len() + 1;
+    let text = |target: &[u8]| String::from_utf8_lossy(target).into_owned();
+    Ok(if is_whole { numbers.into_iter().zip(targets.into_iter().map(text)).collect() } else { BTreeMap::new() })
+}
+
+/// What was said of lines, by the number that each line of it begins with.
+fn read_lines(sections: &[Section<'_>]) -> BTreeMap<usize, String> {
+    let mut said: BTreeMap<usize, String> = BTreeMap::new();
+    let body = sections.iter().find(|section| section.name == "lines").map(|section| String::from_utf8_lossy(section.body));
+    for (number, line) in body.iter().flat_map(|body| body.lines()).filter_map(|line| line.split_once(' ')) {
+        if let Ok(number) = number.parse() {
+            let text = said.entry(number).or_default();
+            text.push_str(line);
+            text.push('\n');
+        }
+    }
+    said
 }

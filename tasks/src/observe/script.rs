@@ -45,7 +45,7 @@ pub fn section_marker(nonce: &Nonce) -> String {
 pub fn probe_script(nonce: &Nonce, looks: &Looks, with_facts: bool) -> String {
     let mut script = section_marker(nonce);
     if with_facts {
-        script.push_str(&facts::script(!looks.neighbours.is_empty()));
+        script.push_str(&facts::script(&looks.installable));
     }
     script.push_str(CLOCK);
     push_paths(&mut script, looks);
@@ -78,17 +78,30 @@ pub fn probe_script(nonce: &Nonce, looks: &Looks, with_facts: bool) -> String {
 /// the kernel's list of timers has it. The time since boot, which goes on then, is for kernels without that list. The wall clock is read
 /// last: on a busy host some tenths of a second pass between the two, and units seem to have been started later then, never earlier, so
 /// that none is restarted for a file that it has read.
-const CLOCK: &str = "monotonic=$(cat /proc/uptime; grep -m1 '^now at ' /proc/timer_list 2>/dev/null)\nmark clock\ndate +%s%N\nprintf '%s\\n' \"$monotonic\"\n";
+const CLOCK: &str = "read -r uptime </proc/uptime\nnow=\n{ read -r now && read -r now && read -r now; } 2>/dev/null </proc/timer_list || :\n\
+    mark clock\ndate +%s%N\nprintf '%s\\n%s\\n' \"$uptime\" \"$now\"\n";
 
 fn quoted<'a>(items: impl IntoIterator<Item = &'a String>) -> String {
     items.into_iter().map(|item| quote(item)).collect::<Vec<_>>().join(" ")
 }
 
+/// Permissions, owner and group, and what changes when a file does: name, size, times and inode.
+const STAT: &str = "'%f %u %g %n|%s|%.9Y|%.9Z|%i'";
+
+/// Stands before the large files in what `stat` is asked.
+const BETWEEN: &str = "/.";
+
 fn push_paths(script: &mut String, looks: &Looks) {
-    if !looks.paths.is_empty() {
-        let paths = quoted(&looks.paths);
-        let _ = writeln!(script, "mark paths\nstat -c '%f %u %g %s %.9Z %n' -- {paths} 2>/dev/null");
+    if looks.large.is_empty() {
+        if !looks.paths.is_empty() {
+            let _ = writeln!(script, "mark paths\nstat -c {STAT} -- {} 2>/dev/null", quoted(&looks.paths));
+        }
+        return;
     }
+    // One process for both kinds. Between them stands a path that is always there, which nobody asks for in this form.
+    let others = quoted(looks.paths.difference(&looks.large));
+    let large = quoted(&looks.large);
+    let _ = writeln!(script, "stats=$(stat -c {STAT} -- {others} {BETWEEN} {large} 2>/dev/null)\nmark paths\nprintf '%s\\n' \"$stats\"");
 }
 
 /// One `sha256sum` for all; then the content of those whose sum isn't the expected one, by a comparison inside the shell.
@@ -130,15 +143,18 @@ fn push_large(script: &mut String, looks: &Looks) {
     if looks.large.is_empty() {
         return;
     }
-    let paths = quoted(&looks.large);
     let _ = write!(
         script,
         r#"mark large
 newline='
 '
-known=$(cat {STATE_DIRECTORY}/hashes 2>/dev/null)
-stat -c '%n|%s|%.9Y|%.9Z|%i' -- {paths} 2>/dev/null | ( set -f; IFS=$newline; while IFS= read -r line; do
-  path=${{line%%|*}} sum=
+known=
+[ ! -s {STATE_DIRECTORY}/hashes ] || known=$(cat {STATE_DIRECTORY}/hashes)
+set -f
+IFS=$newline
+for line in ${{stats##*" {BETWEEN}|"}}; do
+  case $line in *' /'*) line=/${{line#*" /"}};; *) continue;; esac
+  path=${{line%|*|*|*|*}} sum=
   [ -f "$path" ] || continue
   for entry in $known; do case $entry in "$line "*) sum=${{entry#"$line "}};; esac; done
   if [ -z "$sum" ]; then
@@ -147,7 +163,9 @@ stat -c '%n|%s|%.9Y|%.9Z|%i' -- {paths} 2>/dev/null | ( set -f; IFS=$newline; wh
     [ -d {STATE_DIRECTORY} ] && printf '%s %s\n' "$line" "$sum" >>{STATE_DIRECTORY}/hashes
   fi
   printf '%s  %s\n' "$sum" "$path"
-done )
+done
+unset IFS
+set +f
 "#
     );
 }
@@ -250,7 +268,7 @@ mod tests {
     #[test]
     fn reads_the_wall_clock_last() {
         let script = probe_script(&Nonce::new([7; 16]), &Looks::default(), false);
-        assert!(script.find("/proc/timer_list") < script.find("date +%s%N"), "{script}");
+        assert!(script.find("/proc/timer_list") < script.find("date +%s%N") && script.contains("/proc/timer_list"), "{script}");
     }
 
     #[test]

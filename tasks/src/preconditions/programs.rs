@@ -5,7 +5,8 @@ use kok_crds::model::{Cluster, Delivery, Host};
 use super::bundled::{release_of, way};
 use super::{Findings, Scope};
 use crate::distribution::FAMILIES;
-use crate::facts::{CHRONY, COMMANDS, CURL, HostFacts, INDISPENSABLE, KEEPALIVED, Program};
+use crate::facts::{CHRONY, COMMANDS, CURL, HostFacts, INDISPENSABLE, KEEPALIVED, Program, TRUST_DEBIAN};
+use crate::observe::Look;
 use crate::plan::Refusal;
 use crate::resources::Manager;
 
@@ -14,23 +15,26 @@ pub(super) fn has_virtual_address(cluster: &Cluster, host: &Host) -> bool {
     host.roles.control_plane && cluster.virtual_address().is_some()
 }
 
-/// Commands that are missing on a host, for what its cluster asks for.
-pub(crate) fn missing(facts: &HostFacts, cluster: &Cluster, host: &Host) -> Vec<&'static Program> {
+/// Commands that a host needs for what its cluster asks for; `trust` puts certificates into the store of a host's family.
+fn needed<'a>(cluster: &Cluster, host: &Host, trust: Option<&'a Program>) -> impl Iterator<Item = &'a Program> {
     let settings = cluster.settings_of(host);
     let chrony = cluster.time.is_managed().then_some(&CHRONY);
     let moves = has_virtual_address(cluster, host);
     let keepalived = moves.then_some(&KEEPALIVED);
     let curl = (moves || settings.delivery == Delivery::Pull).then_some(&CURL);
-    let trust = facts.distribution().map(|distribution| distribution.trust.program);
     let trust = trust.filter(|_| !settings.host.trusted_certificates.is_empty() || cluster.resources.adds_trust(&host.name));
-    COMMANDS
-        .iter()
-        .chain(chrony)
-        .chain(curl)
-        .chain(keepalived)
-        .chain(trust)
-        .filter(|program| !facts.commands.contains(program.name))
-        .collect()
+    COMMANDS.iter().chain(chrony).chain(curl).chain(keepalived).chain(trust)
+}
+
+/// Commands that are missing on a host, for what its cluster asks for.
+pub(crate) fn missing(facts: &HostFacts, cluster: &Cluster, host: &Host) -> Vec<&'static Program> {
+    let trust = facts.distribution().map(|distribution| distribution.trust.program);
+    needed(cluster, host, trust).filter(|program| !facts.commands.contains(program.name)).collect()
+}
+
+/// Whether what is missing could be installed is asked of Debian's package manager alone, before anybody knows whether the host has it.
+pub(super) fn looks(cluster: &Cluster, host: &Host) -> impl Iterator<Item = Look> {
+    needed(cluster, host, Some(&TRUST_DEBIAN)).copied().map(Look::Installable)
 }
 
 /// Whether the host's package manager could install what is missing, as far as it knows. That of the RHEL family is not asked, and one

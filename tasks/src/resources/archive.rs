@@ -72,14 +72,18 @@ impl Archive {
         script.push_str("--SUMS--\n");
         for file in files {
             let (from, to) = (quote(&file.entry.path), quote(&file.path));
-            let _ = writeln!(script, "chown 0:0 {from}\nchmod 0755 {from}\nsync {from}\nmv -fT {from} {to}");
+            let _ = writeln!(
+                script,
+                "chown 0:0 {from}\nchmod 0755 {from}\nsync {from}\nmv -fT {from} {to}\nremember {} {to}",
+                file.entry.sha256
+            );
         }
         match &self.artifact.supply {
             Supply::Fetched(source) => {
                 let fetch = fetch::file(&self.artifact, source, &self.folder);
-                Act::Fetch(Fragment::text(format!("{fetch}exec <\"$fetched\"\n{script}rm -f \"$fetched\"\n")))
+                Act::Fetch(renaming(files, format!("{fetch}exec <\"$fetched\"\n{script}rm -f \"$fetched\"\n")))
             }
-            Supply::Sent | Supply::SentBecause(_) => Act::Stream { script: Fragment::text(script), artifact: self.artifact.clone() },
+            Supply::Sent | Supply::SentBecause(_) => Act::Stream { script: renaming(files, script), artifact: self.artifact.clone() },
         }
     }
 
@@ -105,4 +109,10 @@ impl Archive {
             Unpacked::Tree(_) => format!("archive {} in {}", self.artifact.title, self.folder),
         }
     }
+}
+
+fn renaming(files: &[Placed], script: String) -> Fragment {
+    let mut fragment = Fragment::text(script);
+    files.iter().for_each(|file| fragment.renames_into(&file.path));
+    fragment
 }

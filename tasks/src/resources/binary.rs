@@ -75,20 +75,27 @@ impl Binary {
         }
         if let Supply::Fetched(source) = &self.artifact.supply {
             let folder = self.path.rsplit_once('/').map_or("", |(folder, _)| folder);
-            let place = format!("{}mv -fT \"$fetched\" {}\n", self.rights().of_variable("fetched"), quote(&self.path));
-            return Act::Fetch(Fragment::text(fetch::file(&self.artifact, source, folder) + &place));
+            let (path, sum) = (quote(&self.path), quote(&self.artifact.sha256));
+            let place = format!("{}mv -fT \"$fetched\" {path}\nremember {sum} {path}\n", self.rights().of_variable("fetched"));
+            return Act::Fetch(self.renaming(fetch::file(&self.artifact, source, folder) + &place));
         }
         let script = format!(
-            "trap '' PIPE\ntarget={}\ntemporary=\"${{target%/*}}/.kokctl-${{target##*/}}\"\ntrap 'rm -f \"$temporary\"' EXIT\n\
-             rm -f \"$temporary\"\n(umask 077; : >\"$temporary\")\n{}\
+            "trap '' PIPE\ntarget={}\ntemporary=\"${{target%/*}}/.kokctl-${{target##*/}}\"\ntrap '[ ! -e \"$temporary\" ] || rm -f \"$temporary\"' EXIT\n\
+             clear_temporary\n{}\
              timeout \"${{kokctl_limit:-900}}\" cat >\"$temporary\"\nsync \"$temporary\"\nsum=$(sha256sum <\"$temporary\")\n\
              [ \"${{sum%% *}}\" = {} ] || {{ echo \"what arrived has another sha256: ${{sum%% *}}\" >&2; exit 1; }}\n\
-             mv -fT \"$temporary\" \"$target\"\n",
+             mv -fT \"$temporary\" \"$target\"\nremember \"${{sum%% *}}\" \"$target\"\n",
             quote(&self.path),
             self.rights().of_variable("temporary"),
             quote(&self.artifact.sha256),
         );
-        Act::Stream { script: Fragment::text(script), artifact: self.artifact.clone() }
+        Act::Stream { script: self.renaming(script), artifact: self.artifact.clone() }
+    }
+
+    fn renaming(&self, script: String) -> Fragment {
+        let mut fragment = Fragment::text(script);
+        fragment.renames_into(&self.path);
+        fragment
     }
 
     pub(super) fn writes(&self) -> Vec<String> {

@@ -64,8 +64,8 @@ impl Block {
         let (first, last) = (format!("/^{}$/", literal(&begin)), format!("/^{}$/", literal(&end)));
         let range = quote(&format!("{first},{last}d"));
         let mut fragment = Fragment::text(format!(
-            "file={path}\ntemporary=\"${{file%/*}}/.kokctl-${{file##*/}}\"\ntrap 'rm -f \"$temporary\"' EXIT\nrm -f \"$temporary\"\n\
-             if [ -e \"$file\" ]; then cp -p -- \"$file\" \"$temporary\"; else (umask 022; : >\"$file\"; : >\"$temporary\"); fi\n\
+            "file={path}\ntemporary=\"${{file%/*}}/.kokctl-${{file##*/}}\"\ntrap '[ ! -e \"$temporary\" ] || rm -f \"$temporary\"' EXIT\nclear_temporary\n\
+             [ -e \"$file\" ] || (umask 022; : >\"$file\")\ncp -p -- \"$file\" \"$temporary\"\n\
              if [ \"$(grep -cxF -e {} \"$file\" || :)\" = \"$(grep -cxF -e {} \"$file\" || :)\" ]; then\n\
              \x20 sed {range} \"$file\" >\"$temporary\"\n\
              else\n  sed -e {} -e {} \"$file\" >\"$temporary\"\nfi\n\
@@ -76,7 +76,8 @@ impl Block {
             quote(&format!("{last}d")),
         ));
         fragment.feed(Content::Bytes(self.marked().as_bytes()), "cat >>\"$temporary\"");
-        fragment.line("sync \"$temporary\"\nmv -fT \"$temporary\" \"$file\"\nsync \"${file%/*}\"");
+        fragment.line("sync \"$temporary\"\nmv -fT \"$temporary\" \"$file\"");
+        fragment.renames_into(&self.path);
         Act::Script(fragment)
     }
 

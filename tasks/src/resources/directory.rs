@@ -49,8 +49,11 @@ impl Directory {
         }
     }
 
+    /// A new one of root's has its rights at once, unless the folder around it gives its group to what is made in it.
     pub(super) fn act(&self, _: &Change) -> Act {
-        Act::Script(Fragment::text(format!("mkdir -p {}\n{}", quote(&self.path), self.rights().script(&self.path))))
+        let (path, rights) = (quote(&self.path), self.rights().script(&self.path));
+        let made = if self.owner == Owner::default() { format!("[ ! -g {path} ] || {{\n{rights}}}\n") } else { rights.clone() };
+        Act::Script(Fragment::text(format!("if [ -d {path} ]; then\n{rights}else\nmkdir -p -m {:04o} {path}\n{made}fi\n", self.mode)))
     }
 
     pub(super) fn writes(&self) -> Vec<String> {

@@ -145,10 +145,11 @@ impl Hook {
         let folder = format!("/run/kokctl/hook-{}", self.name);
         let quoted = quote(&folder);
         let mut fragment = Fragment::text(format!(
-            "rm -rf {quoted}\nmkdir -p -m 700 /run/kokctl {quoted}\nsaid=$(mktemp /var/tmp/kokctl-hook.XXXXXX)\n\
-             trap 'rm -rf -- '{quoted}' \"$said\"' EXIT\n"
+            "[ ! -e {quoted} ] || rm -rf {quoted}\nmkdir -p -m 700 /run/kokctl {quoted}\nsaid={}\n\
+             trap 'rm -rf -- '{quoted}' \"$said\"' EXIT\n",
+            quote(&format!("/var/lib/kokctl/hook-{}.said", self.name)),
         ));
-        fragment.put(&format!("{folder}/script"), 0o700, Content::Bytes(self.script.expose().as_bytes()));
+        fragment.put(&format!("{folder}/script"), 0o600, Content::Bytes(self.script.expose().as_bytes()));
         for (name, secret, _) in &self.secrets {
             fragment.put(&format!("{folder}/{name}"), 0o600, Content::Secret(secret));
         }
@@ -191,7 +192,7 @@ impl Hook {
             String::new()
         };
         format!(
-            "nothing_to_do() {{ {}; }}\nstatus=0\nif ! nothing_to_do; then\n{}tail -c {MOST_OUTPUT} \"$said\"\n\
+            "nothing_to_do() {{ {}; }}\nstatus=0\nif ! nothing_to_do; then\n{}[ ! -s \"$said\" ] || tail -c {MOST_OUTPUT} \"$said\"\n\
              case $status in 0) ;; 124|137) echo \"kokctl: it took longer than {:?}\" ;; *) echo \"kokctl: it ended with the code $status\" ;; esac\n\
              {afterwards}[ \"$status\" = 0 ] || {failed}\nfi",
             self.guard(),

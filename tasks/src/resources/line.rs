@@ -60,15 +60,17 @@ impl Line {
 
     pub(super) fn act(&self) -> Act {
         let (line, start) = (quote(&self.line), quote(self.starts_with.as_deref().unwrap_or_default()));
-        Act::Script(Fragment::text(format!(
+        let mut fragment = Fragment::text(format!(
             "file={path}\n[ ! -L \"$file\" ] || {{ echo \"$file is a symbolic link\" >&2; exit 1; }}\n\
-             temporary=\"${{file%/*}}/.kokctl-${{file##*/}}\"\ntrap 'rm -f \"$temporary\"' EXIT\nrm -f \"$temporary\"\n\
+             temporary=\"${{file%/*}}/.kokctl-${{file##*/}}\"\ntrap '[ ! -e \"$temporary\" ] || rm -f \"$temporary\"' EXIT\nclear_temporary\n\
              [ -e \"$file\" ] || (umask 022; : >\"$file\")\ncp -p -- \"$file\" \"$temporary\"\n\
              kok_line={line} kok_start={start} LC_ALL=C awk {edit} <\"$file\" >\"$temporary\"\n\
-             sync \"$temporary\"\nmv -fT \"$temporary\" \"$file\"\nsync \"${{file%/*}}\"\n",
+             sync \"$temporary\"\nmv -fT \"$temporary\" \"$file\"\n",
             path = quote(&self.path),
             edit = quote(EDIT),
-        )))
+        ));
+        fragment.renames_into(&self.path);
+        Act::Script(fragment)
     }
 
     pub(super) fn writes(&self) -> Vec<String> {

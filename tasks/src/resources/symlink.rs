@@ -45,7 +45,8 @@ impl Symlink {
         let (path, target) = (quote(&self.path), quote(&self.target));
         Act::Script(Fragment::text(format!(
             "path={path}\nif [ -d \"$path\" ] && [ ! -L \"$path\" ]; then echo \"$path is a folder\" >&2; exit 1; fi\n\
-             temporary=\"${{path%/*}}/.kokctl-${{path##*/}}\"\nln -sfnT -- {target} \"$temporary\"\nmv -fT -- \"$temporary\" \"$path\"\n"
+             if [ ! -e \"$path\" ] && [ ! -L \"$path\" ]; then\n  ln -sT -- {target} \"$path\"\nelse\n  \
+             temporary=\"${{path%/*}}/.kokctl-${{path##*/}}\"\n  ln -sfnT -- {target} \"$temporary\"\n  mv -fT -- \"$temporary\" \"$path\"\nfi\n"
         )))
     }
 

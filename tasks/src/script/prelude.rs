@@ -8,9 +8,16 @@ pub const JOBS: &str = "/run/kokctl/jobs";
 ///
 /// * `is_whole DIGEST WHAT` says whether its standard input has this sha256, and complains of WHAT if it has not. The digest of a secret stands in
 ///   the script, beside the secret, and is compared by the shell itself: no program gets it as an argument, and nobody prints it.
-/// * `put PATH MODE [DIGEST [OWNER]]` writes its standard input to a temporary file beside PATH, compares it with the digest, flushes it to the disk and
-///   renames it into place. The temporary name begins with a dot, which the kubelet ignores in the folder of static pods, and is always the same for PATH, so that
-///   what an interrupted run left is replaced by the next.
+/// * `put PATH MODE DIGEST [OWNER]` decodes its standard input (base64) into a temporary file beside PATH, compares it with the digest, flushes it to the
+///   disk and renames it into place. The temporary name begins with a dot, which the kubelet ignores in the folder of static pods, and is always the same
+///   for PATH, so that what an interrupted run left is replaced by the next. PATH's folder is flushed by whoever calls it ([`Fragment::folders`]).
+/// * `put_line PATH MODE LINE` does the same with one line, and flushes the folder.
+/// * `remember DIGEST PATH` notes the digest of a large file that has just been compared, so that the look behind the change need not read it again.
+/// * `flush FOLDER …` flushes those that are there, so that what was renamed into them outlives a power cut.
+/// * `clear_temporary` makes `$temporary` anew, empty, with the mode 0600, which a folder with an access control list of its own may widen: so the mode
+///   is given all the same, but in the folder that we made. Below `/run` nothing is flushed: it is a tmpfs.
+///
+///   A process costs a host some 2 ms, and a host is given dozens of files: so these call what they can't do without.
 /// * `whole DIGEST COMMAND …` runs a command with its own standard input, once all of that is there.
 /// * `written DIGEST PATH` says in a section of its own whether a file has the content with this sha256, and not which it has. It needs `mark`.
 /// * `job NAME` runs its standard input as a script in the transient systemd unit `kokctl-job-NAME.service`, which goes on when the connection
@@ -45,9 +52,31 @@ written() {
   mark written "$2"
   if [ "$(sha256sum 2>/dev/null <"$2")" = "$1  -" ]; then echo same; else echo other; fi
 }
+clear_temporary() {
+  umask 077
+  { [ ! -e "$temporary" ] && [ ! -L "$temporary" ]; } || rm -f "$temporary" || return 1
+  true >"$temporary"
+}
+give_mode() { case "$1 $temporary" in '0600 /run/kokctl/'*) ;; *) chmod "$1" "$temporary";; esac; }
+flush_file() { case $1 in /run/*) ;; *) sync "$1";; esac; }
 put() {
   temporary="${1%/*}/.kokctl-${1##*/}"
-  { rm -f "$temporary" && (umask 077; : >"$temporary") && { [ $# -lt 4 ] || chown -h -- "$4" "$temporary"; } && chmod "$2" "$temporary" && cat >"$temporary" && { [ $# -lt 3 ] || is_whole "$3" "$1" <"$temporary"; } && sync "$temporary" && mv -fT "$temporary" "$1" && sync "${1%/*}"; } || { rm -f "$temporary"; return 1; }
+  { clear_temporary && { [ $# -lt 4 ] || chown -h -- "$4" "$temporary"; } && give_mode "$2" && base64 -d >"$temporary" && is_whole "$3" "$1" <"$temporary" && flush_file "$temporary" && mv -fT "$temporary" "$1"; } || { rm -f "$temporary"; return 1; }
+}
+put_line() {
+  temporary="${1%/*}/.kokctl-${1##*/}"
+  { clear_temporary && give_mode "$2" && printf '%s\n' "$3" >"$temporary" && flush_file "$temporary" && mv -fT "$temporary" "$1" && flush_file "${1%/*}/"; } || { rm -f "$temporary"; return 1; }
+}
+remember() {
+  [ -d /var/lib/kokctl ] && line=$(stat -c '%n|%s|%.9Y|%.9Z|%i' -- "$2") || return 0
+  printf '%s %s\n' "$line" "$1" >>/var/lib/kokctl/hashes || :
+}
+flush() {
+  for folder; do
+    shift
+    [ ! -d "$folder" ] || set -- "$@" "$folder"
+  done
+  [ $# = 0 ] || sync "$@"
 }
 is_ours() {
   [ -n "${kokctl_holder-}" ] || return 0

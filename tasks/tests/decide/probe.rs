@@ -7,6 +7,7 @@ use kok_tasks::digest::sha256;
 use kok_tasks::facts::{self, Unwritable};
 use kok_tasks::holder::look_script;
 use kok_tasks::observe::{Kind, Look, Looks, ModuleState, Observations, PathState, Piece, parse, probe_script, section_marker};
+use kok_tasks::script::PRELUDE;
 use proptest::prelude::*;
 
 use crate::support::nonce;
@@ -141,6 +142,27 @@ fn large_files_are_summed_once() {
     assert_eq!(sums(), [sha256(b"last"), sha256(b"last")]);
     fs::write(folder.path(file), "longer now").unwrap();
     assert_eq!(sums(), [sha256(b"longer now"), sha256(b"longer now")]);
+}
+
+/// What was compared when it came is not read again by the look behind it, but after the next change of it.
+#[test]
+fn what_has_arrived_is_not_read_again() {
+    for shell in SHELLS {
+        let folder = Folder::new();
+        fs::write(folder.path("file"), "large").unwrap();
+        let look: Looks = [Look::LargeFile(folder.text("file"))].into_iter().collect();
+        let within = |script: &str| script.replace("/var/lib/kokctl", &folder.text("."));
+        let sum = || {
+            let seen = parse(&nonce(), &look, &run(shell, &[], &within(&probe_script(&nonce(), &look, false))).stdout).unwrap();
+            seen.paths[&folder.text("file")].present().and_then(|file| file.sha256.clone()).unwrap()
+        };
+        let noted = "5".repeat(64);
+        let remembered = run(shell, &[], &within(&format!("{PRELUDE}set -eu\nremember {noted} {}\n", folder.text("file"))));
+        assert!(remembered.status.success(), "{shell:?}");
+        assert_eq!(sum(), noted, "{shell:?}");
+        fs::write(folder.path("file"), "longer now").unwrap();
+        assert_eq!(sum(), sha256(b"longer now"), "{shell:?}");
+    }
 }
 
 #[test]

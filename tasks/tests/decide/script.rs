@@ -4,6 +4,7 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
 
 use kok_tasks::script::{Content, Fragment, PRELUDE};
+use kok_tasks::shell::quote;
 
 use crate::support::shell::{Folder, SHELLS, run, text_of};
 
@@ -35,7 +36,7 @@ fn any_bytes_arrive_with_their_mode() {
 fn the_mode_is_right_before_the_content_is_there() {
     for shell in SHELLS {
         let folder = Folder::new();
-        let spy = "cat() { stat -c '%a %s' \"$temporary\" >&2; command cat; }\n";
+        let spy = "base64() { stat -c '%a %s' \"$temporary\" >&2; command base64 \"$@\"; }\n";
         let script = put(&folder.text("secret"), 0o600, b"content").replace("set -eu\n", &format!("set -eu\numask 022\n{spy}"));
         let output = run(shell, &[], &script);
         assert_eq!(String::from_utf8_lossy(&output.stderr), "600 0\n", "{shell:?}");
@@ -60,6 +61,42 @@ fn a_file_that_cannot_be_written_is_a_failure_and_leaves_nothing() {
         let failing = put(&folder.text("file"), 0o644, b"x").replace("set -eu\n", "set -eu\nsync() { return 1; }\n");
         assert!(!run(shell, &[], &failing).status.success(), "{shell:?}");
         assert_eq!(folder.names(), ["target"], "{shell:?}: what could not be flushed was put in place");
+    }
+}
+
+#[test]
+fn a_line_is_put_in_place_as_a_whole_or_not_at_all() {
+    for shell in SHELLS {
+        let folder = Folder::new();
+        let path = folder.text("it's a line");
+        fs::write(&path, "before").unwrap();
+        let put = |with: &str| {
+            let script = format!("{PRELUDE}set -eu\numask 022\n{with}put_line {} 0600 'a  $b'\n", quote(&path));
+            run(shell, &[], &script).status.success()
+        };
+        assert!(!put("sync() { return 1; }\n"), "{shell:?}");
+        assert_eq!((fs::read(&path).unwrap(), folder.names()), (b"before".to_vec(), vec!["it's a line".to_owned()]), "{shell:?}");
+        assert!(put(""), "{shell:?}");
+        assert_eq!((fs::read(&path).unwrap(), folder.names()), (b"a  $b\n".to_vec(), vec!["it's a line".to_owned()]), "{shell:?}");
+        assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o7777, 0o600, "{shell:?}");
+    }
+}
+
+/// A link of this name, or a file that somebody else may read, must not get what is put in place.
+#[test]
+fn what_lies_where_it_is_written_first_is_made_anew() {
+    for shell in SHELLS {
+        let folder = Folder::new();
+        fs::write(folder.path("other"), "of somebody else").unwrap();
+        for is_link in [true, false] {
+            match is_link {
+                true => std::os::unix::fs::symlink(folder.path("other"), folder.path(".kokctl-file")).unwrap(),
+                false => fs::write(folder.path(".kokctl-file"), "left").unwrap(),
+            }
+            assert!(run(shell, &[], &put(&folder.text("file"), 0o600, b"content")).status.success(), "{shell:?}");
+            assert_eq!(folder.names(), ["file", "other"], "{shell:?}");
+            assert_eq!(fs::read(folder.path("other")).unwrap(), b"of somebody else", "{shell:?}");
+        }
     }
 }
 

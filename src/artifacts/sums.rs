@@ -4,11 +4,11 @@ use std::collections::BTreeMap;
 use std::fs::{self, Metadata};
 use std::io;
 use std::os::unix::fs::MetadataExt as _;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
-use crate::artifacts::sum_of;
+use super::sum_of;
 use crate::clock::Clock;
 
 /// Smaller ones are hashed sooner than anything is looked up.
@@ -49,12 +49,18 @@ impl Known {
     }
 }
 
+/// Where they are kept below a folder of state.
+#[must_use]
+pub fn kept_in(state: &Path) -> PathBuf {
+    state.join("files/sums")
+}
+
 /// Length and sha256 of a file. Of a large one they are taken from `kept` as long as it is the same file, for hashing it costs more than a run that has
 /// nothing to do; whoever sends it compares it again.
 ///
 /// # Errors
 /// If it can't be read, or is changed meanwhile.
-pub(super) fn sum(path: &Path, kept: Option<&Path>) -> io::Result<(u64, String)> {
+pub fn sum(path: &Path, kept: Option<&Path>) -> io::Result<(u64, String)> {
     let before = fs::metadata(path)?;
     let (Some(kept), Some(name)) = (kept.filter(|_| before.size() >= LEAST), path.to_str()) else { return sum_of(path) };
     let all = read(kept);
