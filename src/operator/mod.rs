@@ -12,6 +12,7 @@ mod attend;
 mod carry_out;
 mod cluster_status;
 mod connect;
+mod deadline;
 mod decide;
 mod definitions;
 mod drift;

@@ -10,16 +10,15 @@ use kube::Api;
 use kube::api::DynamicObject;
 use kube::runtime::watcher::{self, Event};
 use kube::runtime::{WatchStreamExt as _, watcher as watch_all};
-use serde_json::Value;
 use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 use tokio::time::timeout;
 
+use super::deadline;
 use super::decide::{Intent, decide};
 use super::group::{ClusterKey, Group};
 use super::history::History;
 use super::http::Health;
-use super::object;
 use super::shared::Shared;
 use super::status::ANSWER;
 use super::stores::{Stores, What};
@@ -233,6 +232,9 @@ impl Server {
             self.versions.remove(key);
         }
         self.supervisor.add_to(key, &mut view);
+        if let Some(active) = &mut view.active {
+            active.deadline = self.deadline(key, &active.operation, now);
+        }
         let intents = decide(&view, now);
         // Everything is decided anew, also when to look again.
         self.later.remove(key);
@@ -241,8 +243,7 @@ impl Server {
         for intent in &intents {
             match intent {
                 Intent::Start { operation, uid } => {
-                    let deadline = self.deadline(key, operation, now);
-                    self.supervisor.start(key, (operation, uid), deadline);
+                    self.supervisor.start(key, (operation, uid));
                     self.due.insert(key.clone());
                 }
                 Intent::Stop(stopping) => self.supervisor.stop(key, *stopping),
@@ -268,14 +269,10 @@ impl Server {
         }
     }
 
-    /// Until when an operation may take: what it says counts from its first start.
     fn deadline(&self, key: &ClusterKey, operation: &str, now: i64) -> i64 {
         let found = self.stores.operations(key).find(|found| found.metadata.name.as_deref() == Some(operation));
-        let data = found.map(|found| &found.data);
-        let began = data.and_then(|data| object::text(data, "/status/startTime")?.parse::<jiff::Timestamp>().ok());
-        let said = data.and_then(|data| data.pointer("/spec/activeDeadlineSeconds")).and_then(Value::as_i64).filter(|seconds| *seconds > 0);
-        let seconds = said.unwrap_or_else(|| i64::try_from(self.shared.settings.run_deadline.as_secs()).unwrap_or(i64::MAX));
-        began.map_or(now, jiff::Timestamp::as_second).saturating_add(seconds)
+        let seconds = i64::try_from(self.shared.settings.run_deadline.as_secs()).unwrap_or(i64::MAX);
+        deadline::until(found.map(|found| &found.data), seconds, now)
     }
 
     fn count(&self) {

@@ -37,7 +37,6 @@ struct Run {
     operation: String,
     uid: String,
     wish: Arc<watch::Sender<Wish>>,
-    deadline: i64,
     stopping: Option<Stopping>,
 }
 
@@ -84,7 +83,7 @@ impl Supervisor {
         view.active = self.runs.get(key).map(|run| Active {
             operation: run.operation.clone(),
             uid: run.uid.clone(),
-            deadline: run.deadline,
+            deadline: i64::MAX,
             stopping: run.stopping,
         });
         let is_left = view.operations.iter().any(|operation| operation.is_left);
@@ -117,8 +116,8 @@ impl Supervisor {
         });
     }
 
-    /// Begins one, or goes on with it. It may take until this time, in seconds since 1970.
-    pub(super) fn start(&mut self, key: &ClusterKey, (operation, uid): (&str, &str), deadline: i64) {
+    /// Begins one, or goes on with it.
+    pub(super) fn start(&mut self, key: &ClusterKey, (operation, uid): (&str, &str)) {
         if self.is_leaving || self.runs.contains_key(key) {
             return;
         }
@@ -129,7 +128,7 @@ impl Supervisor {
         }
         let wish = Arc::new(watch::channel(Wish::None).0);
         let (operation, uid) = (operation.to_owned(), uid.to_owned());
-        let run = Run { operation: operation.clone(), uid: uid.clone(), wish: Arc::clone(&wish), deadline, stopping: None };
+        let run = Run { operation: operation.clone(), uid: uid.clone(), wish: Arc::clone(&wish), stopping: None };
         self.runs.insert(key.clone(), run);
         let attendant = Attendant { shared: Arc::clone(&self.shared), key: key.clone(), operation, uid, wish };
         let (reports, key) = (self.reports.clone(), key.clone());
@@ -259,10 +258,10 @@ mod tests {
             (view.is_checking, view.active.is_some())
         };
         supervisor.check(&key);
-        supervisor.start(&key, of, i64::MAX);
+        supervisor.start(&key, of);
         assert_eq!(state(&supervisor), (true, false), "one after the other");
         supervisor.take(reports.recv().await.unwrap());
-        supervisor.start(&key, of, i64::MAX);
+        supervisor.start(&key, of);
         assert_eq!(state(&supervisor), (false, true));
         supervisor.check(&key);
         assert_eq!(state(&supervisor), (false, true), "nobody looks meanwhile");
