@@ -1,6 +1,7 @@
 //! What is to be done next about a cluster and all its operations together. It knows no clock and no client: what is known comes in as a
 //! [`View`], and goes out as [`Intent`]s.
 
+mod backups;
 mod declarative;
 mod deletion;
 
@@ -138,7 +139,13 @@ fn of_cluster(view: &View, cluster: &Served, is_idle: bool, now: i64) -> Vec<Int
     }
     let mut intents = deletion::hold(cluster);
     if is_idle && !cluster.is_suspended {
-        intents.extend(declarative::of_description(view, cluster, now));
+        let due = backups::of_schedule(view, cluster, now);
+        // A copy of what there is comes before it is changed; and the next number is of one alone.
+        let is_made = due.iter().any(|intent| matches!(intent, Intent::Make(_)));
+        intents.extend(due);
+        if !is_made {
+            intents.extend(declarative::of_description(view, cluster, now));
+        }
     }
     intents
 }
@@ -253,6 +260,9 @@ fn of_active(view: &View, active: &Active, now: i64) -> Vec<Intent> {
     wished.map(Intent::Stop).into_iter().chain(next.map(Intent::Requeue)).collect()
 }
 
+/// So many backups by a schedule are kept beside what else has ended: enough to see that they are made.
+const BACKUPS: usize = 3;
+
 /// Those that have ended and are more than are kept: a higher score goes first, then the older one. The last one that the operator has made stays, for it is
 /// what is known of what the hosts were made for; and of a Cluster that is gone none stays that took it down.
 fn surplus(view: &View, ended: &[&Operation], history: usize) -> Vec<String> {
@@ -260,11 +270,14 @@ fn surplus(view: &View, ended: &[&Operation], history: usize) -> Vec<String> {
     let number = |operation: &Operation| operation.made.as_ref().map(|made| (made.why, made.note.number));
     let is_last = |operation: &Operation| view.cluster.is_some() && last.is_some() && number(operation).map(|(_, number)| number) == last;
     let has_done = |operation: &Operation| view.cluster.is_none() && number(operation).is_some_and(|(why, _)| why == Why::Deletion);
-    let (over, ended): (Vec<&Operation>, Vec<&Operation>) = ended.iter().copied().partition(|operation| has_done(operation));
+    let is_backup = |operation: &&Operation| operation.made.as_ref().is_some_and(|made| made.why == Why::Backup);
+    let (mut backups, ended): (Vec<&Operation>, Vec<&Operation>) = ended.iter().copied().partition(is_backup);
+    backups.sort_by_key(|operation| std::cmp::Reverse(number(operation).map(|(_, number)| number)));
+    let (over, ended): (Vec<&Operation>, Vec<&Operation>) = ended.into_iter().partition(|operation| has_done(operation));
     let mut kept: Vec<&&Operation> = ended.iter().filter(|operation| !is_last(operation)).collect();
     kept.sort_by(|a, b| (a.score, -a.created, &a.name).cmp(&(b.score, -b.created, &b.name)));
     let surplus = kept.into_iter().skip(history).copied();
-    over.into_iter().chain(surplus).map(|operation| operation.name.clone()).collect()
+    over.into_iter().chain(surplus).chain(backups.into_iter().skip(BACKUPS)).map(|operation| operation.name.clone()).collect()
 }
 
 #[cfg(test)]

@@ -26,10 +26,12 @@ pub(super) enum Why {
     Drift,
     /// The Cluster is being deleted.
     Deletion,
+    /// Its schedule asks for a backup.
+    Backup,
 }
 
 impl Why {
-    const ALL: [Self; 3] = [Self::Description, Self::Drift, Self::Deletion];
+    const ALL: [Self; 4] = [Self::Description, Self::Drift, Self::Deletion, Self::Backup];
 
     /// The word for it.
     const fn word(self) -> &'static str {
@@ -37,6 +39,7 @@ impl Why {
             Self::Description => "description",
             Self::Drift => "drift",
             Self::Deletion => "deletion",
+            Self::Backup => "backup",
         }
     }
 
@@ -45,6 +48,7 @@ impl Why {
         match self {
             Self::Description | Self::Drift => "cluster.yml",
             Self::Deletion => "reset.yml",
+            Self::Backup => "backup-create",
         }
     }
 
@@ -97,8 +101,15 @@ pub(super) struct Note {
     /// Whether hosts that don't answer are passed over: there is little time left to take the others down.
     #[serde(default)]
     pub(super) gives_up: bool,
+    /// Of a backup, for which moment it was made, in seconds since 1970.
+    #[serde(default, skip_serializing_if = "is_none")]
+    pub(super) moment: i64,
     #[serde(flatten)]
     pub(super) target: Target,
+}
+
+const fn is_none(moment: &i64) -> bool {
+    *moment == 0
 }
 
 /// How one has ended.
@@ -173,8 +184,13 @@ pub(super) fn name_end(note: &Note) -> String {
 pub(super) fn operation(key: &ClusterKey, cluster: &DynamicObject, make: &Make) -> Value {
     let settings = cluster.data.pointer("/spec/operator");
     let approval = settings.and_then(|operator| operator.get("approval")).cloned().unwrap_or_else(|| json!("Auto"));
-    // What takes hosts down is tried again by another one, until there is no time left.
-    let operator = if make.why == Why::Deletion { json!({"approval": approval, "retries": 0}) } else { json!({"approval": approval}) };
+    let operator = match make.why {
+        // What takes hosts down is tried again by another one, until there is no time left.
+        Why::Deletion => json!({"approval": approval, "retries": 0}),
+        Why::Description | Why::Drift => json!({"approval": approval}),
+        // It changes nothing, and has no plan.
+        Why::Backup => json!({"approval": "Auto"}),
+    };
     let mut spec = json!({"cluster": key.name, "actionType": "playbook", "action": make.why.action(), "operator": operator});
     let mut metadata = json!({
         "name": format!("{}{}", key.name, name_end(&make.note)),
@@ -185,7 +201,7 @@ pub(super) fn operation(key: &ClusterKey, cluster: &DynamicObject, make: &Make) 
     let (part, name, value) = match make.why {
         // What goes with the Cluster would go before it, where that is deleted in the foreground.
         Why::Deletion => (&mut spec, "activeDeadlineSeconds", deadline.unwrap_or_else(|| json!(super::served::DELETION_SECONDS))),
-        Why::Description | Why::Drift => (&mut metadata, "ownerReferences", json!([owner(cluster, true)])),
+        Why::Description | Why::Drift | Why::Backup => (&mut metadata, "ownerReferences", json!([owner(cluster, true)])),
     };
     if let Value::Object(fields) = part {
         fields.insert(name.to_owned(), value);
@@ -202,7 +218,7 @@ mod tests {
 
     fn note(number: u64) -> Note {
         let target = Target { generation: 3, versions: "v".to_owned(), asked: String::new() };
-        Note { cluster: "u".to_owned(), number, failures: 0, gives_up: false, target }
+        Note { cluster: "u".to_owned(), number, failures: 0, gives_up: false, moment: 0, target }
     }
 
     fn made(why: Why, status: Value) -> Option<Made> {

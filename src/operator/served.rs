@@ -1,6 +1,7 @@
 //! What a Cluster says of how it is served.
 
 use kok_crds::interval_seconds;
+use kok_crds::model::Schedule;
 use kube::api::DynamicObject;
 use serde_json::Value;
 
@@ -18,6 +19,8 @@ pub(super) struct Served {
     pub(super) uid: String,
     /// Version of its spec.
     pub(super) generation: i64,
+    /// In seconds since 1970.
+    pub(super) created: i64,
     /// Whether nothing is begun about it.
     pub(super) is_suspended: bool,
     /// Whether it is changed whenever it is described otherwise.
@@ -28,6 +31,10 @@ pub(super) struct Served {
     pub(super) is_ready: bool,
     /// Whether anything was ever begun about its hosts.
     pub(super) has_begun: bool,
+    /// Whether there is a cluster on its hosts, in whatever state.
+    pub(super) was_founded: bool,
+    /// When backups of it are made; nothing where nobody asks for them, or where a run would refuse what stands there.
+    pub(super) backups: Option<Schedule>,
     pub(super) drift: Drift,
     /// Whether its hosts are taken down before it goes.
     pub(super) resets: bool,
@@ -72,11 +79,14 @@ impl Served {
         Self {
             uid: meta.uid.clone().unwrap_or_default(),
             generation: meta.generation.unwrap_or_default(),
+            created: object::created(meta),
             is_suspended: object::flag(data, "/spec/operator/suspend"),
             is_declarative,
             asked: meta.annotations.as_ref().and_then(|all| all.get(RECONCILE_AT)).cloned().unwrap_or_default(),
             is_ready: phase == Some("Ready"),
             has_begun: phase.is_some(),
+            was_founded: matches!(phase, Some("Ready" | "Degraded")),
+            backups: object::text(data, "/spec/backup/schedule").and_then(|text| Schedule::parse(text).ok()),
             drift: Drift::of(data, is_declarative),
             resets: word("deletionPolicy") == Some("Reset"),
             is_held: meta.finalizers.iter().flatten().any(|name| name == FINALIZER),

@@ -4,7 +4,7 @@ use super::*;
 
 const DAY: i64 = 86_400;
 
-fn operation(name: &str, created: i64, life: Life) -> Operation {
+pub(super) fn operation(name: &str, created: i64, life: Life) -> Operation {
     Operation {
         name: name.to_owned(),
         uid: format!("{name}-1"),
@@ -38,7 +38,7 @@ fn refuse(name: &str, because: Refused) -> Intent {
     Intent::Refuse { operation: name.to_owned(), because }
 }
 
-fn active(name: &str) -> Active {
+pub(super) fn active(name: &str) -> Active {
     Active { operation: name.to_owned(), uid: format!("{name}-1"), deadline: DAY, stopping: None }
 }
 

@@ -27,6 +27,8 @@ state: {size: 1Ti, storageClassName: fast}
 runs: 2
 runDeadline: 2000000
 history: 5
+extraVolumes: [{name: backups, persistentVolumeClaim: {claimName: backups}}]
+extraVolumeMounts: [{name: backups, mountPath: /backups}]
 resources: {limits: {memory: 2Gi}}
 nodeSelector: {disk: ssd}
 tolerations: [{key: dedicated, operator: Exists}]
@@ -134,7 +136,10 @@ fn every_value_is_followed() {
     assert_eq!((&container["image"], &container["imagePullPolicy"]), (&json!("registry.example:5000/operator:v1"), &json!("Never")));
     assert_eq!((&container["resources"]["limits"]["memory"], &pod["imagePullSecrets"][0]["name"]), (&json!("2Gi"), &json!("login")));
     assert_eq!((&pod["nodeSelector"]["disk"], &pod["tolerations"][0]["key"]), (&json!("ssd"), &json!("dedicated")));
-    assert_eq!((pod.get("volumes"), container["volumeMounts"].as_array().unwrap().len()), (None, 1));
+    assert_eq!(pod["volumes"], json!([{"name": "backups", "persistentVolumeClaim": {"claimName": "backups"}}]));
+    assert_eq!(container["volumeMounts"], json!([{"name": "state", "mountPath": "/state"}, {"name": "backups", "mountPath": "/backups"}]));
+    let bare = helm.objects("bundle: {claim: ''}");
+    assert_eq!(find(&bare, "StatefulSet", "kokctl-operator")[0]["spec"]["template"]["spec"].get("volumes"), None);
     let claim = &set["spec"]["volumeClaimTemplates"][0]["spec"];
     assert_eq!((&claim["storageClassName"], &claim["resources"]["requests"]["storage"]), (&json!("fast"), &json!("1Ti")));
     let roles = find(&objects, "Role", "kokctl-operator-clusters");

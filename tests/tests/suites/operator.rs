@@ -11,8 +11,8 @@ use crate::cluster_support::kokctl::Kokctl;
 use crate::cluster_support::{bare, cluster, hosts, up};
 use crate::kube_on_kube_story::objects;
 use crate::lab_support::wait_for;
-use crate::operator_story::declared;
 use crate::operator_story::{NAMESPACE, Operator, condition, meta_cluster, object, operate, operate_with, status, succeeds};
+use crate::operator_story::{declared, scheduled};
 use kok_tests::lab::{DEFAULT_KUBERNETES_VERSION, Lab};
 
 /// A Lease that nobody renews is free after forty seconds.
@@ -52,6 +52,8 @@ fn objects_of_kube_on_kube_become_a_cluster() {
     clock.lap("hooks");
     declared::clusters_follow_their_objects(&server, &lab, &second);
     clock.lap("declared");
+    scheduled::backups_are_made_by_the_schedule(&server, &lab, &second, &kokctl.folder().join("scheduled"));
+    clock.lap("backups by a schedule");
     plans_are_shown_and_approved(&server, &lab, &second);
     clock.lap("plans");
     second.terminate();

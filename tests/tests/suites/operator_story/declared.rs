@@ -49,7 +49,7 @@ fn set(server: &ApiServer, lab: &Lab, operator: &Value) {
 }
 
 /// The operations that the operator has made for this reason, the last one last.
-fn made(server: &ApiServer, because: &str) -> Vec<String> {
+pub(super) fn made(server: &ApiServer, because: &str) -> Vec<String> {
     let label = format!("kokctl.io/made-because={because}");
     let sorted = "--sort-by=.metadata.creationTimestamp";
     let names = server.ok(&["get", "kokop", "-l", &label, sorted, "-o", "jsonpath={.items[*].metadata.name}"], "");

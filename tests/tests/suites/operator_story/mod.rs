@@ -1,6 +1,7 @@
 //! A meta-cluster without hosts, and the operator that serves it: both in the network of a lab.
 
 pub mod declared;
+pub mod scheduled;
 
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
