@@ -1,5 +1,7 @@
 //! What the operator counts.
 
+mod of_clusters;
+
 use std::time::Duration;
 
 use prometheus_client::encoding::EncodeLabelSet;
@@ -9,6 +11,11 @@ use prometheus_client::metrics::family::Family;
 use prometheus_client::metrics::gauge::Gauge;
 use prometheus_client::metrics::histogram::Histogram;
 use prometheus_client::registry::Registry;
+
+use of_clusters::OfClusters;
+pub(super) use of_clusters::Told;
+
+use super::group::ClusterKey;
 
 #[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
 struct Ended {
@@ -35,7 +42,7 @@ pub(super) struct Metrics {
     reconcile_seconds: Histogram,
     pub(super) active: Gauge,
     pub(super) queued: Gauge,
-    pub(super) clusters: Gauge,
+    clusters: OfClusters,
 }
 
 impl Default for Metrics {
@@ -48,7 +55,7 @@ impl Default for Metrics {
             reconcile_seconds: Histogram::new(DECISION_SECONDS),
             active: Gauge::default(),
             queued: Gauge::default(),
-            clusters: Gauge::default(),
+            clusters: OfClusters::default(),
         };
         let registry = &mut all.registry;
         registry.register("runs", "Runs that have ended", all.runs.clone());
@@ -57,7 +64,7 @@ impl Default for Metrics {
         registry.register("reconcile_seconds", "How long it took to decide about a cluster", all.reconcile_seconds.clone());
         registry.register("runs_active", "Operations under way", all.active.clone());
         registry.register("queue_length", "Operations that wait for another one", all.queued.clone());
-        registry.register("clusters", "Clusters that are served", all.clusters.clone());
+        all.clusters.register(registry);
         all
     }
 }
@@ -78,6 +85,11 @@ impl Metrics {
     /// Something was decided.
     pub(super) fn decided(&self, took: Duration) {
         self.reconcile_seconds.observe(took.as_secs_f64());
+    }
+
+    /// A cluster is so, or is no more.
+    pub(super) fn cluster(&self, key: &ClusterKey, told: Option<Told>) {
+        self.clusters.take(key, told);
     }
 
     /// All of it, as Prometheus reads it.

@@ -19,6 +19,7 @@ use super::decide::{Intent, decide};
 use super::group::{ClusterKey, Group};
 use super::history::History;
 use super::http::Health;
+use super::metrics::Told;
 use super::shared::Shared;
 use super::status::ANSWER;
 use super::stores::{Stores, What};
@@ -235,6 +236,7 @@ impl Server {
         if let Some(active) = &mut view.active {
             active.deadline = self.deadline(key, &active.operation, now);
         }
+        self.shared.metrics.cluster(key, self.stores.cluster(key).map(|cluster| Told::of(&cluster.data, &view)));
         let intents = decide(&view, now);
         // Everything is decided anew, also when to look again.
         self.later.remove(key);
@@ -278,7 +280,6 @@ impl Server {
     fn count(&self) {
         let gauge = |count: usize| i64::try_from(count).unwrap_or(i64::MAX);
         self.shared.metrics.active.set(gauge(self.supervisor.count()));
-        self.shared.metrics.clusters.set(gauge(self.stores.count()));
         self.shared.metrics.queued.set(gauge(self.stores.queued()));
     }
 }

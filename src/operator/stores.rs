@@ -54,11 +54,6 @@ impl Stores {
         groups.iter().all(|group| [What::Clusters, What::Operations].into_iter().all(|what| self.synced.contains(&(*group, what))))
     }
 
-    /// How many Clusters there are.
-    pub(super) fn count(&self) -> usize {
-        self.clusters.len()
-    }
-
     /// How many operations wait for another one.
     pub(super) fn queued(&self) -> usize {
         let all = self.operations.values().flat_map(BTreeMap::values);
