@@ -56,7 +56,7 @@ pub fn kept_in(state: &Path) -> PathBuf {
 }
 
 /// Length and sha256 of a file. Of a large one they are taken from `kept` as long as it is the same file, for hashing it costs more than a run that has
-/// nothing to do; whoever sends it compares it again.
+/// nothing to do; the host that gets it compares it again.
 ///
 /// # Errors
 /// If it can't be read, or is changed meanwhile.

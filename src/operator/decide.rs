@@ -139,13 +139,14 @@ fn of_cluster(view: &View, cluster: &Served, is_idle: bool, now: i64) -> Vec<Int
     }
     let mut intents = deletion::hold(cluster);
     if is_idle && !cluster.is_suspended {
-        let due = backups::of_schedule(view, cluster, now);
-        // A copy of what there is comes before it is changed; and the next number is of one alone.
-        let is_made = due.iter().any(|intent| matches!(intent, Intent::Make(_)));
-        intents.extend(due);
-        if !is_made {
-            intents.extend(declarative::of_description(view, cluster, now));
-        }
+        let (backups, described) = (backups::of_schedule(view, cluster, now), declarative::of_description(view, cluster, now));
+        // A copy of what there is comes before it is changed, unless one was made last: backups that take long must not be all that is done.
+        let was_backup = view.last_made(&Why::ALL).is_some_and(|last| last.why == Why::Backup);
+        let (first, second) = if was_backup { (described, backups) } else { (backups, described) };
+        let makes = |intent: &Intent| matches!(intent, Intent::Make(_));
+        // The next number is of one alone.
+        let is_made = first.iter().any(makes);
+        intents.extend(first.into_iter().chain(second.into_iter().filter(|intent| !is_made || !makes(intent))));
     }
     intents
 }
@@ -260,7 +261,7 @@ fn of_active(view: &View, active: &Active, now: i64) -> Vec<Intent> {
     wished.map(Intent::Stop).into_iter().chain(next.map(Intent::Requeue)).collect()
 }
 
-/// So many backups by a schedule are kept beside what else has ended: enough to see that they are made.
+/// So many backups by a schedule are kept beside what else has ended, and the last that succeeded: enough to see that they are made.
 const BACKUPS: usize = 3;
 
 /// Those that have ended and are more than are kept: a higher score goes first, then the older one. The last one that the operator has made stays, for it is
@@ -277,7 +278,10 @@ fn surplus(view: &View, ended: &[&Operation], history: usize) -> Vec<String> {
     let mut kept: Vec<&&Operation> = ended.iter().filter(|operation| !is_last(operation)).collect();
     kept.sort_by(|a, b| (a.score, -a.created, &a.name).cmp(&(b.score, -b.created, &b.name)));
     let surplus = kept.into_iter().skip(history).copied();
-    over.into_iter().chain(surplus).chain(backups.into_iter().skip(BACKUPS)).map(|operation| operation.name.clone()).collect()
+    let succeeded = |operation: &&&Operation| operation.made.as_ref().is_some_and(|made| made.outcome == Outcome::Succeeded);
+    let useful = backups.iter().find(succeeded).map(|operation| &operation.name);
+    let backups = backups.iter().skip(BACKUPS).filter(|operation| Some(&operation.name) != useful).copied();
+    over.into_iter().chain(surplus).chain(backups).map(|operation| operation.name.clone()).collect()
 }
 
 #[cfg(test)]

@@ -31,7 +31,8 @@ pub(super) enum Why {
 }
 
 impl Why {
-    const ALL: [Self; 4] = [Self::Description, Self::Drift, Self::Deletion, Self::Backup];
+    /// All of them.
+    pub(super) const ALL: [Self; 4] = [Self::Description, Self::Drift, Self::Deletion, Self::Backup];
 
     /// The word for it.
     const fn word(self) -> &'static str {

@@ -31,7 +31,7 @@ pub(super) struct Served {
     pub(super) is_ready: bool,
     /// Whether anything was ever begun about its hosts.
     pub(super) has_begun: bool,
-    /// Whether there is a cluster on its hosts, in whatever state.
+    /// Whether there is a cluster on its hosts that has worked once.
     pub(super) was_founded: bool,
     /// When backups of it are made; nothing where nobody asks for them, or where a run would refuse what stands there.
     pub(super) backups: Option<Schedule>,
@@ -76,6 +76,8 @@ impl Served {
         let deleted = meta.deletion_timestamp.as_ref().map(|time| time.0.as_second());
         let patience = number("deletionDeadlineSeconds").unwrap_or(DELETION_SECONDS);
         let phase = object::text(data, "/status/phase");
+        // Said when a cluster works, and taken back when it is taken down.
+        let has_kubeconfig = data.pointer("/status/certificates").is_some_and(|said| !said.is_null());
         Self {
             uid: meta.uid.clone().unwrap_or_default(),
             generation: meta.generation.unwrap_or_default(),
@@ -85,7 +87,7 @@ impl Served {
             asked: meta.annotations.as_ref().and_then(|all| all.get(RECONCILE_AT)).cloned().unwrap_or_default(),
             is_ready: phase == Some("Ready"),
             has_begun: phase.is_some(),
-            was_founded: matches!(phase, Some("Ready" | "Degraded")),
+            was_founded: phase == Some("Ready") || (phase == Some("Degraded") && has_kubeconfig),
             backups: object::text(data, "/spec/backup/schedule").and_then(|text| Schedule::parse(text).ok()),
             drift: Drift::of(data, is_declarative),
             resets: word("deletionPolicy") == Some("Reset"),
@@ -137,6 +139,22 @@ mod tests {
         let declared = served(json!({"mode": "Declarative", "driftPolicy": "Repair", "driftInterval": "90s"}), json!({}));
         assert_eq!((declared.is_declarative, declared.drift.interval, declared.drift.is_repaired), (true, Some(90), true));
         assert!(!served(json!({"driftPolicy": "Repair"}), json!({})).drift.is_repaired, "also where the API server has let that pass");
+    }
+
+    #[test]
+    fn a_cluster_that_has_never_worked_has_nothing_to_back_up() {
+        let of = |status: Value| {
+            let spec = json!({"backup": {"schedule": "@daily"}});
+            let meta = json!({"name": "c", "creationTimestamp": "2026-11-27T00:00:00Z"});
+            let object =
+                json!({"apiVersion": "kubeonkube.clay.io/v1alpha1", "kind": "Cluster", "metadata": meta, "spec": spec, "status": status});
+            let served = Served::of(&serde_json::from_value(object).unwrap());
+            assert!(served.backups.is_some() && served.created == 1_795_737_600);
+            served.was_founded
+        };
+        assert!(of(json!({"phase": "Ready"})));
+        assert!(of(json!({"phase": "Degraded", "certificates": {"kubeconfig": "s"}})), "an upgrade that failed");
+        assert!(!of(json!({"phase": "Degraded"})) && !of(json!({"phase": "Pending", "certificates": null})) && !of(json!({})));
     }
 
     #[test]

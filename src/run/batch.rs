@@ -94,17 +94,24 @@ impl<'a> Batch<'a> {
     fn results(&self) -> String {
         let scripts: Vec<(usize, &Fragment)> =
             self.order.steps.iter().enumerate().filter_map(|(index, (_, act))| Some((index, act.script()?))).collect();
-        let folders: BTreeSet<&String> = scripts.iter().flat_map(|(_, script)| script.folders()).collect();
-        let mut text = "unflushed=0\n".to_owned();
-        if !folders.is_empty() {
-            let folders = folders.into_iter().map(|folder| quote(folder)).collect::<Vec<_>>().join(" ");
-            text.push_str(&format!("mark unflushed\nflush {folders} 2>&1 || unflushed=1\n"));
-        }
+        let mut text = format!("unflushed=\n{}", self.flushed());
         for (index, script) in scripts {
-            let and = if script.folders().is_empty() { "" } else { " | unflushed" };
-            text.push_str(&format!("[ -z \"${{status_{index}-}}\" ] || mark result {index} $((status_{index}{and}))\n"));
+            if !script.folders().is_empty() {
+                text.push_str(&format!("[ \"${{status_{index}-}}\" != 0 ] || [ -z \"$unflushed\" ] || status_{index}={UNFLUSHED}\n"));
+            }
+            text.push_str(&format!("[ -z \"${{status_{index}-}}\" ] || mark result {index} $status_{index}\n"));
         }
         text
+    }
+
+    /// Flushes the folders into which the order renames files, and says what is wrong with that.
+    fn flushed(&self) -> String {
+        let folders: BTreeSet<&String> = self.order.steps.iter().filter_map(|(_, act)| act.script()).flat_map(Fragment::folders).collect();
+        if folders.is_empty() {
+            return String::new();
+        }
+        let folders = folders.into_iter().map(|folder| quote(folder)).collect::<Vec<_>>().join(" ");
+        format!("mark {UNFLUSHED}\nflush {folders} 2>&1 || unflushed=1\n")
     }
 
     /// Has the host compare each file that the order writes with a secret in it with what was sent. Whoever can read the script has the secret, and
@@ -130,10 +137,11 @@ impl<'a> Batch<'a> {
         let acted = (0..self.order.steps.len()).map(|index| match of("result", index) {
             None => Acted::NotBegun,
             Some(result) if result.argument.ends_with(" 0") => Acted::Ended,
-            Some(_) => {
+            Some(result) => {
                 let text = |section: &Section<'_>| String::from_utf8_lossy(section.body).trim().to_owned();
-                let unflushed = || sections.iter().find(|section| section.name == "unflushed").map(text);
-                let said = of("output", index).map(text).filter(|said| !said.is_empty()).or_else(unflushed).unwrap_or_default();
+                let is_flush = result.argument.ends_with(UNFLUSHED);
+                let flush = sections.iter().find(|section| section.name == UNFLUSHED).filter(|_| is_flush);
+                let said = flush.or_else(|| of("output", index)).map(text).unwrap_or_default();
                 Acted::Failed(last_lines(&secrets.redact(&said)))
             }
         });
@@ -177,11 +185,13 @@ impl<'a> Batch<'a> {
              [ \"$boot\" = {boot} ] || timeout 60 systemctl is-system-running --wait >/dev/null 2>&1\n\
              mkdir -p -m 700 /run/kokctl\nexec 8>/run/kokctl/lane-{lane}\n{uploads}mark busy\n\
              if flock -x -w {patience_seconds} 8; then {jobs}; else echo script; fi\nmark held\nis_ours || echo \"another: $held\"\n\
-             for record in {JOBS}/*.record; do\n  [ -f \"$record\" ] || continue\n  mark record\n  head -c {RECORD_LIMIT} \"$record\"\ndone\n{written}{probe}",
+             for record in {JOBS}/*.record; do\n  [ -f \"$record\" ] || continue\n  mark record\n  head -c {RECORD_LIMIT} \"$record\"\ndone\n{flushed}{written}{probe}",
             marker = section_marker(&self.nonce),
             line = quote(&writer.line),
             boot = quote(boot),
             lane = self.lane(),
+            // What nobody has heard of may have renamed files, and not come to this.
+            flushed = self.flushed(),
             written = self.written(secrets)?,
             probe = probe_script(&self.nonce, &self.looks, false),
         ))
@@ -198,7 +208,7 @@ impl<'a> Batch<'a> {
         if let Some(line) = text("held").find_map(|said| said.trim().strip_prefix("another:").map(|line| line.trim().to_owned())) {
             return Ok(Settled::Held(line));
         }
-        if text("busy").any(|said| !said.trim().is_empty()) {
+        if text("busy").chain(text(UNFLUSHED)).any(|said| !said.trim().is_empty()) {
             return Ok(Settled::AtWork);
         }
         let restarted = text("boot").all(|now| now.trim() != boot);
@@ -215,6 +225,9 @@ impl<'a> Batch<'a> {
         Ok(Settled::Answered(Box::new(Answer { acted: acted.collect(), said: Vec::new(), seen, restarted })))
     }
 }
+
+/// The section, and the result of a step, that say that folders could not be flushed.
+const UNFLUSHED: &str = "unflushed";
 
 /// The record that a job left (see [`PRELUDE`]).
 #[derive(Debug, PartialEq, Eq)]

@@ -16,7 +16,7 @@ pub struct Backup {
     pub encrypt: bool,
     /// Which of them stay.
     pub keep: Keep,
-    /// When they are to be made. Nothing of ours waits for it: `kokctl backup timer` says it to systemd, and `status` sees an overdue one.
+    /// When they are to be made. The operator makes them; without it `kokctl backup timer` says it to systemd, and `status` sees an overdue one.
     pub schedule: Option<Schedule>,
 }
 

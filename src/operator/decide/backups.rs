@@ -1,7 +1,5 @@
 //! Backups that a Cluster's schedule asks for.
 
-use kok_crds::model::Schedule;
-
 use super::{Intent, Make, Outcome, Served, View, Why, numbered, pause};
 use crate::operator::made::{Note, Target};
 
@@ -19,7 +17,10 @@ pub(super) fn of_schedule(view: &View, cluster: &Served, now: i64) -> Vec<Intent
         let note = Note { cluster: cluster.uid.clone(), number: 0, failures, gives_up: false, moment, target };
         numbered(view, Make { why: Why::Backup, note })
     };
-    let next = next(schedule, last.map_or(cluster.created, |last| last.note.moment), now);
+    // A Cluster has its time of the API server, whose clock is no replica's.
+    let is_known = |moment: &i64| *moment <= now.saturating_add(CLOCKS);
+    let after = last.map(|last| last.note.moment).filter(is_known).unwrap_or(cluster.created);
+    let next = schedule.next(after.min(now.saturating_add(CLOCKS)));
     if next.is_some_and(|next| now >= next) {
         return vec![make(now, 0)];
     }
@@ -35,14 +36,11 @@ pub(super) fn of_schedule(view: &View, cluster: &Served, now: i64) -> Vec<Intent
     }
 }
 
-/// The moment behind that one.
-fn next(schedule: &Schedule, last: i64, now: i64) -> Option<i64> {
-    schedule.next(if last > now.saturating_add(CLOCKS) { now } else { last })
-}
-
 #[cfg(test)]
 mod tests {
     #![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "these are tests")]
+
+    use kok_crds::model::Schedule;
 
     use super::super::super::made::Made;
     use super::super::decide;
@@ -118,19 +116,27 @@ mod tests {
     fn clocks_of_replicas_may_differ() {
         let of = |moment: i64| view(cluster(), vec![backup((1, 0), moment, Outcome::Succeeded)]);
         assert_eq!(decide(&of(THREE + 1), THREE - 1), [Intent::Requeue(THREE + DAY)]);
-        assert_eq!(decide(&of(THREE + 365 * DAY), THREE - 1), [Intent::Requeue(THREE)]);
+        let ahead = of(THREE + 365 * DAY);
+        assert_eq!(decide(&ahead, THREE - 1), [Intent::Requeue(THREE)]);
+        assert_eq!(decide(&ahead, THREE), [made(2, 0, THREE)]);
+        let mended = View { operations: [ahead.operations, of(THREE).operations].concat(), ..ahead };
+        assert!(!decide(&mended, THREE + 30).iter().any(|intent| matches!(intent, Intent::Make(_))));
     }
 
     /// Hourly ones leave the others their place, and the last of them is what the next moment is known by.
     #[test]
-    fn three_of_them_are_kept_beside_the_others() {
-        let all = (1..=5).map(|number| backup((number, 0), THREE, Outcome::Succeeded)).collect();
+    fn three_of_them_are_kept_beside_the_others_and_the_last_that_succeeded() {
+        let all = (1..=6).map(|number| backup((number, 0), THREE, Outcome::Waits)).collect();
         let mut view = View { history: Some(0), ..view(cluster(), all) };
         view.operations.push(operation("of-somebody", 200, Life::Ended));
+        if let Some(first) = view.operations.first_mut() {
+            // The only one that was of any use.
+            first.made.as_mut().unwrap().outcome = Outcome::Succeeded;
+        }
         let names: Vec<String> = view.operations.iter().map(|operation| operation.name.clone()).collect();
         let pruned = |name: &String| Intent::Prune { operation: name.clone() };
         let expected: Vec<Intent> =
-            [&names[1], &names[0], &names[5]].into_iter().map(pruned).chain([Intent::Requeue(THREE + DAY)]).collect();
+            [&names[2], &names[1], &names[6]].into_iter().map(pruned).chain([Intent::Requeue(THREE + DAY)]).collect();
         let mut found = decide(&view, THREE + 30);
         let mut wanted = expected;
         let key = |intent: &Intent| format!("{intent:?}");
@@ -149,5 +155,9 @@ mod tests {
         assert_eq!(makes, [made(1, 0, THREE)]);
         let makes: Vec<Intent> = decide(&now, THREE - 1).into_iter().filter(|intent| matches!(intent, Intent::Make(_))).collect();
         assert_eq!(makes, [make(Why::Description, 1, 0, target(3, "v"))]);
+        // One after the other, where backups take longer than from one moment to the next.
+        let behind = View { operations: view(cluster(), vec![backup((1, 0), THREE - DAY, Outcome::Succeeded)]).operations, ..now };
+        let makes: Vec<Intent> = decide(&behind, THREE).into_iter().filter(|intent| matches!(intent, Intent::Make(_))).collect();
+        assert_eq!(makes, [make(Why::Description, 2, 0, target(3, "v"))]);
     }
 }

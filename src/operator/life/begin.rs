@@ -42,8 +42,13 @@ impl Life {
         let is_open = is_open(&found.operation.data);
         let life = Self { at, found, home, lease, writer, teller, wish, changed: None, has_kubeconfig: false, is_open, is_held, permit };
         let (phase, operation) = (life.phase_before(), life.at.operation.clone());
-        life.say(|said| said.field("phase", phase).field("lastError", Value::Null).condition("Progressing", true, "Running", operation))
-            .await;
+        let keeps_error = life.made_because() == Some(Why::Backup);
+        life.say(|said| {
+            let said = said.field("phase", phase).condition("Progressing", true, "Running", operation);
+            // What went wrong with the cluster is not mended by a copy of it.
+            if keeps_error { said } else { said.field("lastError", Value::Null) }
+        })
+        .await;
         life
     }
 
@@ -147,7 +152,19 @@ fn status(found: &Objects, replica: &str) -> OperationStatus {
     status.set(condition("Reconciling", true, "Running"));
     status.set(condition("Stalled", false, "Running"));
     status.set(condition("Ready", false, "Running"));
+    // Since when it is so is what the time counts by that a run may take.
+    if let Some(approved) = approved(data) {
+        status.set(approved);
+    }
     status
+}
+
+/// What was said of an approval by whoever was at it before.
+fn approved(operation: &Value) -> Option<Condition> {
+    let before = object::condition(operation, "conditions", "Approved")?;
+    let is = object::text(before, "/status") == Some("True");
+    let message = object::text(before, "/message").unwrap_or_default().to_owned();
+    Some(Condition { kind: "Approved", is, reason: if is { "Approved" } else { "AwaitingApproval" }, message })
 }
 
 /// Whether nothing of it has begun, so that its spec may still be changed.
@@ -177,11 +194,30 @@ fn canonical(value: &Value) -> String {
 
 #[cfg(test)]
 mod tests {
+    #![allow(clippy::unwrap_used, reason = "these are tests")]
+
     use super::*;
 
     /// What the status of an attempt says when its process dies, or leaves.
     fn after(before: &Value, phase: &str, change: impl FnOnce(u64) -> u64) -> Value {
         json!({"status": {"phase": phase, "fruitlessAttempts": change(fruitless(before))}})
+    }
+
+    /// As after the death of the replica that waited for it: what it had written down is written again, with its time.
+    #[test]
+    fn an_approval_is_known_to_whoever_goes_on() {
+        let of = |status: &str, at: &str| {
+            let conditions = json!([{"type": "Approved", "status": status, "reason": "r", "message": "m", "lastTransitionTime": at}]);
+            let before = json!({"spec": {}, "status": {"startTime": "2026-11-27T00:00:00Z", "conditions": conditions}});
+            let mut writes = OperationStatus { start: Some("2026-11-27T00:00:00Z".to_owned()), ..OperationStatus::default() };
+            writes.set(approved(&before).unwrap());
+            let patch = writes.patch(&before, "2026-11-27T09:30:00Z");
+            let began = "2026-11-27T00:00:00Z".parse::<jiff::Timestamp>().unwrap().as_second();
+            crate::operator::deadline::until(Some(&patch), 7200, began + 10 * 3600) - began
+        };
+        assert_eq!(of("False", "2026-11-27T00:01:00Z"), 12 * 3600);
+        assert_eq!(of("True", "2026-11-27T09:00:00Z"), 11 * 3600);
+        assert_eq!(approved(&json!({"status": {"conditions": []}})), None);
     }
 
     #[test]

@@ -109,8 +109,13 @@ impl Life {
 
     fn of_cluster(&self, said: Said, reason: &'static str, failure: Option<&Failure>) -> Said {
         let message = failure.map(Failure::one_line).unwrap_or_default();
-        let said = said.condition("Progressing", false, reason, "").field("lastError", failure.map_or(Value::Null, error_json));
+        let said = said.condition("Progressing", false, reason, "");
         let said = if self.is_held { said.condition(HELD, false, "Free", "") } else { said };
+        if self.made_because() == Some(Why::Backup) {
+            // Nobody has asked for it now: how it ended stands in the operation alone.
+            return self.of_standing(said, reason, message);
+        }
+        let said = said.field("lastError", failure.map_or(Value::Null, error_json));
         let are_ready = !["InputsMissing", "InputRefused", "NameTaken"].contains(&reason);
         let said = said.condition("InputsReady", are_ready, reason, message.clone());
         let is_applied = reason == "Succeeded" && matches!(self.made_because(), Some(Why::Description | Why::Drift));

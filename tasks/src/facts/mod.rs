@@ -118,7 +118,7 @@ pub struct HostFacts {
     pub storage: BTreeMap<String, Storage>,
     /// Which of [`COMMANDS`] (and a few that not every host needs) the host has.
     pub commands: BTreeSet<String>,
-    /// Packages of missing commands that the host's package manager could install.
+    /// Packages of missing commands that the host's package manager could install, of those that were asked about (`Look::Installable`).
     pub installable: BTreeSet<String>,
     /// Whether Debian's package manager has no lists of packages yet, and so can't say what it could install.
     pub without_package_lists: bool,

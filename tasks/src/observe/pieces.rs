@@ -195,7 +195,7 @@ const COUNT: &str = r#"BEGIN {
 {
   for (i = 1; i <= many; i++) if (path[i] == FILENAME) {
     if (($0 "") == (line[i] "")) count[i]++
-    else if (start[i] != "" && index($0, start[i]) == 1 && said[i] < LIMIT) { said[i] += length($0) + 3; print numbers[i] " - " $0 }
+    else if (start[i] != "" && index($0, start[i]) == 1 && said[i] < LIMIT) { print numbers[i] " - " substr($0, 1, LIMIT - said[i]); said[i] += length($0) + 12 }
   }
 }
 END { for (i = 1; i <= many; i++) if (path[i] in is_there) print numbers[i] " = " count[i] + 0 }"#;

@@ -40,7 +40,7 @@ pub fn section_marker(nonce: &Nonce) -> String {
 /// The script that answers `looks`, with the host's facts first if `with_facts`.
 ///
 /// Read-only but for the hashes of large files and the versions of programs, which it remembers where kokctl already has a folder of its own (the
-/// latter until the next start of the host). It needs root.
+/// latter until the next start of the host), and for an empty file below `/run/kokctl`, by which facts tell whether `/run` can be written. It needs root.
 #[must_use]
 pub fn probe_script(nonce: &Nonce, looks: &Looks, with_facts: bool) -> String {
     let mut script = section_marker(nonce);
@@ -152,7 +152,10 @@ known=
 [ ! -s {STATE_DIRECTORY}/hashes ] || known=$(cat {STATE_DIRECTORY}/hashes)
 set -f
 IFS=$newline
-for line in ${{stats##*" {BETWEEN}|"}}; do
+is_large=
+for line in $stats; do
+  case $line in *' {BETWEEN}|'[0-9]*) is_large=1; continue;; esac
+  [ -n "$is_large" ] || continue
   case $line in *' /'*) line=/${{line#*" /"}};; *) continue;; esac
   path=${{line%|*|*|*|*}} sum=
   [ -f "$path" ] || continue

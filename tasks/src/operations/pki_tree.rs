@@ -56,6 +56,8 @@ impl PkiTree {
         for (path, mode) in &self.files {
             fragment.put(&format!("/etc/kubernetes/.kokctl-{path}"), *mode, Content::Secret(&self.secret(path)));
         }
+        // The folders have another name when all of it has ended.
+        fragment.line("sync /etc/kubernetes/.kokctl-pki /etc/kubernetes/.kokctl-pki/etcd");
         // Never over an existing authority: an empty folder may go, anything else stops here.
         fragment.line(&format!("if [ -e {FOLDER} ]; then rmdir {FOLDER}; fi"));
         fragment.line(&format!("mv -T /etc/kubernetes/.kokctl-pki {FOLDER}\nsync /etc/kubernetes"));

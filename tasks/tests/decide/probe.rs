@@ -165,6 +165,20 @@ fn what_has_arrived_is_not_read_again() {
     }
 }
 
+/// Whoever may write the file must not have the host say more than anybody reads.
+#[test]
+fn what_is_said_of_a_line_has_an_end() {
+    let folder = Folder::new();
+    let (path, line) = (folder.text("profile"), "export A=1".to_owned());
+    fs::write(&path, format!("export A={}\nexport A=2\nexport A=1\n", "x".repeat(1 << 20))).unwrap();
+    let piece = Piece::Line { path, line, starts_with: Some("export A=".to_owned()) };
+    let looks: Looks = [Look::Piece(piece.clone())].into_iter().collect();
+    let seen = probe(&looks);
+    let said = &seen.pieces[&piece];
+    assert!(said.starts_with("- export A=xxx") && said.ends_with("\n= 1\n") && said.len() < 66 << 10, "{}", said.len());
+    assert!(said.len() < looks.answer_limit(1, false));
+}
+
 #[test]
 fn a_file_is_shown_whole_or_not_at_all() {
     let folder = Folder::new();

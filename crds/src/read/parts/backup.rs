@@ -22,7 +22,7 @@ pub(crate) const BACKUP: Part = Part {
             "schedule",
             "backup_schedule",
             Kind::Text,
-            "When backups are to be made, in UTC: five fields as cron has them. `kokctl backup timer` prints a timer, and `status` says what is overdue.",
+            "When backups are to be made, in UTC: five fields as cron has them. The operator makes them; without it `kokctl backup timer` prints a timer, and `status` says what is overdue.",
         ),
     ],
     inner: &[("to", &BACKUP_TO), ("keep", &BACKUP_KEEP)],
