@@ -13,6 +13,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use kok_crds::operation::Verb;
+use serde_json::Value;
 use tokio::sync::{OwnedSemaphorePermit, watch};
 
 use super::approval::Mode;
@@ -95,6 +96,7 @@ impl Life {
             return Err(End::failed("NamespaceNotAllowed", failure.hint("start `kokctl operator` with --namespaces")));
         }
         let (snapshot, tasks) = self.prepared().await?;
+        self.says_when_backups_are_made(&tasks).await;
         self.take_permit().await?;
         self.carry_out_all(&tasks, &snapshot).await
     }
@@ -130,6 +132,15 @@ impl Life {
     /// Why the operator has made the operation, if it has.
     fn made_because(&self) -> Option<Why> {
         Why::of(&self.found.operation)
+    }
+
+    /// The Cluster names variables, which nobody reads but for an operation: by this its schedule is followed in between.
+    async fn says_when_backups_are_made(&self, tasks: &[Arc<Task>]) {
+        let Some(task) = tasks.first() else { return };
+        let schedule = task.cluster.settings.backup.schedule.as_ref().map_or(Value::Null, |schedule| schedule.to_string().into());
+        if self.found.cluster.data.pointer("/status/backupSchedule").unwrap_or(&Value::Null) != &schedule {
+            self.say(|said| said.field("backupSchedule", schedule)).await;
+        }
     }
 
     /// Whether it takes down what is being deleted.

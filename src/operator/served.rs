@@ -76,6 +76,8 @@ impl Served {
         let deleted = meta.deletion_timestamp.as_ref().map(|time| time.0.as_second());
         let patience = number("deletionDeadlineSeconds").unwrap_or(DELETION_SECONDS);
         let phase = object::text(data, "/status/phase");
+        // What stands among variables is known by the operation that has read them last.
+        let schedule = if data.pointer("/spec/hostsConfRef").is_some() { "/status/backupSchedule" } else { "/spec/backup/schedule" };
         // Said when a cluster works, and taken back when it is taken down.
         let has_kubeconfig = data.pointer("/status/certificates").is_some_and(|said| !said.is_null());
         Self {
@@ -88,7 +90,7 @@ impl Served {
             is_ready: phase == Some("Ready"),
             has_begun: phase.is_some(),
             was_founded: phase == Some("Ready") || (phase == Some("Degraded") && has_kubeconfig),
-            backups: object::text(data, "/spec/backup/schedule").and_then(|text| Schedule::parse(text).ok()),
+            backups: object::text(data, schedule).and_then(|text| Schedule::parse(text).ok()),
             drift: Drift::of(data, is_declarative),
             resets: word("deletionPolicy") == Some("Reset"),
             is_held: meta.finalizers.iter().flatten().any(|name| name == FINALIZER),
@@ -153,6 +155,9 @@ mod tests {
             served.was_founded
         };
         assert!(of(json!({"phase": "Ready"})));
+        let listed = json!({"apiVersion": "kubeonkube.clay.io/v1alpha1", "kind": "Cluster", "metadata": {"name": "c"},
+            "spec": {"hostsConfRef": {"name": "h"}}, "status": {"backupSchedule": "@daily"}});
+        assert!(Served::of(&serde_json::from_value(listed).unwrap()).backups.is_some());
         assert!(of(json!({"phase": "Degraded", "certificates": {"kubeconfig": "s"}})), "an upgrade that failed");
         assert!(!of(json!({"phase": "Degraded"})) && !of(json!({"phase": "Pending", "certificates": null})) && !of(json!({})));
     }

@@ -84,8 +84,18 @@ pub(super) fn of_operation() -> Property {
 
 /// What the operator says of a Cluster, with the names of the fields.
 pub(super) fn cluster_status() -> (Vec<&'static str>, Vec<Property>) {
-    let names =
-        vec!["clusterConditions", "phase", "observedGeneration", "hostSummary", "hosts", "hostKeys", "drift", "certificates", "lastError"];
+    let names = vec![
+        "clusterConditions",
+        "phase",
+        "observedGeneration",
+        "hostSummary",
+        "hosts",
+        "hostKeys",
+        "drift",
+        "certificates",
+        "lastError",
+        "backupSchedule",
+    ];
     let properties = vec![
         conditions(
             "clusterConditions",
@@ -99,6 +109,7 @@ pub(super) fn cluster_status() -> (Vec<&'static str>, Vec<Property>) {
         property("drift", "In what its hosts differ from their description, as the last look at them has it.", drift()),
         property("certificates", "What gives access to it.", certificates()),
         last_error(),
+        text("backupSchedule", "When its backups are made, as its variables said to the last operation."),
     ];
     (names, properties)
 }
