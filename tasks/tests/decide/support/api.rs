@@ -119,16 +119,19 @@ impl Api {
 
 /// Whether the host has an image of that name.
 fn has_image(host: &Host, name: &str) -> bool {
-    host.images.keys().any(|reference| reference.contains(&format!("/{name}:")))
+    let part = format!("/{name}:");
+    host.images.keys().any(|reference| reference.contains(&part))
 }
 
 /// Whether the static pods of these names run on a host.
 fn runs(host: &Host, names: &[&str]) -> bool {
-    let there = |name: &&str| host.has(&format!("/etc/kubernetes/manifests/{name}.yaml")) && has_image(host, name);
+    // This is asked more often than anything else: what is soon known comes first.
     let units = host.is_active("kubelet.service") && host.is_active("containerd.service");
-    let begins = !names.contains(&"etcd") || !names.iter().all(there) || etcd_begins(host);
-    let is_down = names.iter().any(|name| host.down.contains(*name));
-    units && has_image(host, "pause") && names.iter().all(there) && begins && !is_down
+    if !units || names.iter().any(|name| host.down.contains(*name)) {
+        return false;
+    }
+    let there = |name: &&str| host.has(&format!("/etc/kubernetes/manifests/{name}.yaml")) && has_image(host, name);
+    names.iter().all(there) && has_image(host, "pause") && (!names.contains(&"etcd") || etcd_begins(host))
 }
 
 /// Whether etcd does not end at once, by what its manifest says: without data it joins nobody, and without a file that it is to read it ends.

@@ -15,6 +15,7 @@ use kok_tasks::operations::{
 use kok_tasks::secret_name::SecretName;
 
 use super::api;
+use super::host::Host;
 use super::kubeadm::CLIENT_CERTIFICATE;
 use super::world::World;
 
@@ -264,20 +265,28 @@ impl World {
         }
         // Time passes: what was started has got over its start.
         self.hosts.values_mut().for_each(|host| host.now += 5);
-        let hosts = self.hosts.clone();
-        for host in self.hosts.values_mut() {
+        let registers = |api: &api::Api, host: &Host| {
+            let kubelet = host.is_active("kubelet.service") && host.has("/etc/kubernetes/kubelet.conf");
+            kubelet && !(api.nodes.contains_key(&host.name) && host.has(CLIENT_CERTIFICATE))
+        };
+        let writes = |api: &api::Api, host: &Host| api::has_subnet(api, host) && !host.has("/run/flannel/subnet.env");
+        // Whom the API server answers is asked of those alone for whom something comes about: this is done after each step.
+        let asks = |host: &&Host| registers(&self.api, host) || writes(&self.api, host);
+        let reaches = |host: &&Host| {
             // A control plane's kubelet talks to the API server beside it.
             let own = self.cluster.control_planes().any(|plane| plane.name == host.name);
-            let reachable = if own { api::answers(&self.api, host, &hosts) } else { api::any_answers(&self.api, &hosts) };
-            let kubelet = host.is_active("kubelet.service") && host.has("/etc/kubernetes/kubelet.conf");
-            if reachable && kubelet && !(self.api.nodes.contains_key(&host.name) && host.has(CLIENT_CERTIFICATE)) {
+            if own { api::answers(&self.api, host, &self.hosts) } else { api::any_answers(&self.api, &self.hosts) }
+        };
+        let reaching: Vec<String> = self.hosts.values().filter(asks).filter(reaches).map(|host| host.name.clone()).collect();
+        for host in self.hosts.values_mut().filter(|host| reaching.contains(&host.name)) {
+            if registers(&self.api, host) {
                 host.folder("/var/lib/kubelet/pki", 0o700);
                 host.write(CLIENT_CERTIFICATE, 0o600, "certificate and key");
                 let kubelet_version = format!("v{}", self.cluster.kubernetes_version);
                 let node = NodeState { uid: format!("uid of {}", host.name), kubelet_version, ..NodeState::default() };
                 self.api.nodes.entry(host.name.clone()).or_insert(node);
             }
-            if reachable && api::has_subnet(&self.api, host) && !host.has("/run/flannel/subnet.env") {
+            if writes(&self.api, host) {
                 host.folder("/run/flannel", 0o755);
                 host.write("/run/flannel/subnet.env", 0o644, "FLANNEL_NETWORK=10.244.0.0/16\n");
             }
