@@ -69,7 +69,6 @@ mod tests {
     #![allow(clippy::unwrap_used, reason = "these are tests")]
 
     use std::fs;
-    use std::os::unix::fs::PermissionsExt as _;
     use std::process::Command;
 
     use super::*;
@@ -90,8 +89,9 @@ esac
     fn a_request_is_made_approved_waited_for_and_taken_away() {
         let folder = tempfile::tempdir().unwrap();
         let program = folder.path().join("kubectl");
-        fs::write(&program, KUBECTL_OF_TESTS).unwrap();
-        fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).unwrap();
+        // By a process of its own: one that another test starts meanwhile can't hold it open, so that it could not be run.
+        let writes = ["-c", "printf %s \"$2\" >\"$1\" && chmod 755 \"$1\"", "sh", program.to_str().unwrap(), KUBECTL_OF_TESTS];
+        assert!(Command::new("sh").args(writes).status().unwrap().success());
         let text = script("kokctl-user-1", "PEM", Duration::from_secs(3600)).replace("/usr/local/bin/kubectl", program.to_str().unwrap());
         let run = |signed: &str| {
             let _ = fs::remove_file(folder.path().join("asked"));

@@ -105,10 +105,9 @@ struct Fetched {
 /// `answers` is what stands for curl: it writes to `$to`, from `$from` on, and knows the number of the try as `$try`.
 fn fetch(shell: &[&str], left: &str, answers: &str) -> Fetched {
     let (folder, programs) = (Folder::new(), Folder::new());
-    let (log, curl) = (programs.text("log"), programs.path("curl"));
+    let log = programs.text("log");
     let read = "while [ $# -gt 0 ]; do case $1 in -C) from=$2;; -o) to=$2;; esac; shift; done";
-    fs::write(&curl, format!("#!/bin/sh\n{read}\necho \"$from\" >>{log}\ntry=$(wc -l <{log})\n{answers}\n")).unwrap();
-    fs::set_permissions(&curl, fs::Permissions::from_mode(0o755)).unwrap();
+    programs.program("curl", &format!("#!/bin/sh\n{read}\necho \"$from\" >>{log}\ntry=$(wc -l <{log})\n{answers}\n"));
     let source = Source { address: "https://dl.k8s.io/tool".to_owned(), is_plain: false, environment: Vec::new() };
     let artifact = Artifact {
         title: "tool 1.0".to_owned(),

@@ -1,7 +1,6 @@
 //! What `kokctl support` asks of a host, in the shells that hosts have.
 
 use std::fs;
-use std::os::unix::fs::PermissionsExt as _;
 
 use kok_tasks::support::script;
 
@@ -15,7 +14,7 @@ const SILENT: [&str; 13] =
 fn folder() -> Folder {
     let folder = Folder::new();
     for name in SILENT {
-        program(&folder, name, "#!/bin/sh\necho \"this is ${0##*/}\"\n");
+        folder.program(name, "#!/bin/sh\necho \"this is ${0##*/}\"\n");
     }
     for (pod, container) in [("etcd-cp1_1", "etcd"), ("kube-apiserver-cp1_2", "kube-apiserver"), ("kube-scheduler-cp1_3", "kube-scheduler")]
     {
@@ -25,12 +24,6 @@ fn folder() -> Folder {
         fs::write(logs.join("1.log"), format!("{container} says so\n")).unwrap();
     }
     folder
-}
-
-fn program(folder: &Folder, name: &str, text: &str) {
-    let path = folder.path(name);
-    fs::write(&path, text).unwrap();
-    fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).unwrap();
 }
 
 fn said(shell: &[&str], folder: &Folder, most: usize) -> String {
@@ -62,11 +55,10 @@ fn what_etcd_and_the_api_server_have_said_comes_along() {
 fn no_answer_takes_for_ever_or_all_the_room() {
     for shell in SHELLS {
         let folder = folder();
-        program(&folder, "timedatectl", "#!/bin/sh\nexec sleep 100\n");
+        folder.program("timedatectl", "#!/bin/sh\nexec sleep 100\n");
         // The clock of the host, so that nobody waits here.
-        program(&folder, "timeout", "#!/bin/sh\nshift 3\n[ \"${1##*/}\" != timedatectl ] || exit 124\nexec \"$@\"\n");
-        program(
-            &folder,
+        folder.program("timeout", "#!/bin/sh\nshift 3\n[ \"${1##*/}\" != timedatectl ] || exit 124\nexec \"$@\"\n");
+        folder.program(
             "journalctl",
             "#!/bin/sh\nfor n in 1 2 3 4 5 6 7 8 9; do echo \"password=c4n4ry$n of many words, and more of them\"; done\n",
         );
@@ -78,7 +70,7 @@ fn no_answer_takes_for_ever_or_all_the_room() {
         assert!(lines.len() < 9 && lines.iter().all(|line| line.starts_with("password=")), "whole lines, and the last: {lines:?}");
         assert!(lines.last().is_some_and(|line| line.contains("c4n4ry9")));
         // A minute later.
-        program(&folder, "date", &format!("#!/bin/sh\necho x >>{0}asked\nexpr 1000000 + 30 \\* \"$(wc -l <{0}asked)\"\n", folder.text("")));
+        folder.program("date", &format!("#!/bin/sh\necho x >>{0}asked\nexpr 1000000 + 30 \\* \"$(wc -l <{0}asked)\"\n", folder.text("")));
         let late = said(shell, &folder, 1 << 20);
         assert!(late.contains("this is uname") && late.contains("(not asked: the host has been at it for too long)"), "{shell:?}: {late}");
     }

@@ -5,7 +5,6 @@ mod holder;
 mod log;
 
 use std::fs::{self, File};
-use std::os::unix::fs::PermissionsExt as _;
 use std::process::Output;
 use std::thread;
 use std::time::{Duration, Instant};
@@ -67,9 +66,7 @@ impl Host {
 
     /// A program that comes before one of the machine's.
     fn program(&self, name: &str, text: &str) {
-        let path = self.folder.path("bin").join(name);
-        fs::write(&path, text.replace("ROOT", self.folder.root().to_str().unwrap())).unwrap();
-        fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).unwrap();
+        self.folder.program(&format!("bin/{name}"), &text.replace("ROOT", self.folder.root().to_str().unwrap()));
     }
 
     /// Runs a script on this host.

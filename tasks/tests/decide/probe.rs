@@ -205,8 +205,7 @@ fn kernel_settings_are_read() {
 #[test]
 fn modprobe_says_whether_a_module_could_be_loaded() {
     let folder = Folder::new();
-    fs::write(folder.path("modprobe"), "#!/bin/sh\n[ \"$*\" = '-n -q -- kok_found' ]\n").unwrap();
-    fs::set_permissions(folder.path("modprobe"), fs::Permissions::from_mode(0o755)).unwrap();
+    folder.program("modprobe", "#!/bin/sh\n[ \"$*\" = '-n -q -- kok_found' ]\n");
     let looks: Looks = ["kok_found", "kok_lost"].map(|name| Look::KernelModule(name.to_owned())).into_iter().collect();
     let states = |path: &str| {
         let output = run(SHELLS[0], &[], &format!("PATH={path}\n{}", probe_script(&nonce(), &looks, false)));

@@ -1,7 +1,6 @@
 //! The scripts that count what etcd's values are encrypted with, and that have them written anew, with programs that answer in the place of etcd and kubectl.
 
 use std::fs;
-use std::os::unix::fs::PermissionsExt as _;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -21,9 +20,7 @@ fn host(programs: &[(&str, &str)]) -> Folder {
     }
     fs::write(folder.path("kubernetes/manifests/kube-apiserver.yaml"), MANIFEST).unwrap();
     for (name, text) in programs {
-        let path = folder.path(&format!("bin/{name}"));
-        fs::write(&path, format!("#!/bin/sh\n{}", text.replace("FOLDER", &folder.text("")))).unwrap();
-        fs::set_permissions(path, fs::Permissions::from_mode(0o755)).unwrap();
+        folder.program(&format!("bin/{name}"), &format!("#!/bin/sh\n{}", text.replace("FOLDER", &folder.text(""))));
     }
     folder
 }

@@ -1,7 +1,6 @@
 //! What keepalived goes by on a host: its units, and the scripts beside it, in the shells that hosts have.
 
 use std::fs;
-use std::os::unix::fs::PermissionsExt as _;
 
 use kok_tasks::change::Verdict;
 use kok_tasks::observe::{Look, Observations, PathState, UnitState};
@@ -16,12 +15,6 @@ const CONFIGURATION: &str = "/etc/kubernetes/keepalived/keepalived.conf";
 
 fn world() -> World {
     World::bare_of(cluster_of(&format!("{ONE}  apiEndpoint: {{vip: 10.20.0.200}}\n"))).converge()
-}
-
-fn program(folder: &Folder, name: &str, text: &str) {
-    let path = folder.path(name);
-    fs::write(&path, text).unwrap();
-    fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).unwrap();
 }
 
 /// A script of the host whose files, and whose programs of these names, are in a folder.
@@ -44,8 +37,7 @@ fn the_api_server_is_asked_by_the_address_that_moves() {
         fs::write(folder.path("api-server"), "1\n").unwrap();
         fs::write(folder.path("keepalived.conf"), world.hosts["cp1"].text(CONFIGURATION)).unwrap();
         let root = folder.text("");
-        program(
-            &folder,
+        folder.program(
             "curl",
             &format!(
                 "#!/bin/sh\necho \"$*\" >>{root}asked\nsaid=$(head -n 1 {root}said); sed -i 1d {root}said\n\
@@ -53,7 +45,7 @@ fn the_api_server_is_asked_by_the_address_that_moves() {
             ),
         );
         // Each round ends with a sleep, which notes what stands there, and ends the script when nothing more is said.
-        program(&folder, "sleep", &format!("#!/bin/sh\ncat {root}api-server >>{root}states\n[ -s {root}said ] || kill \"$PPID\"\n"));
+        folder.program("sleep", &format!("#!/bin/sh\ncat {root}api-server >>{root}states\n[ -s {root}said ] || kill \"$PPID\"\n"));
         run(shell, &[], &script(&world, "/etc/kubernetes/keepalived/ready.sh", &folder));
         let states = fs::read_to_string(folder.path("states")).unwrap();
         assert_eq!(states.lines().collect::<Vec<_>>(), state, "{shell:?}");
@@ -72,7 +64,7 @@ fn no_address_stays_where_keepalived_has_ended() {
         let folder = Folder::new();
         let root = folder.text("");
         fs::write(folder.path("keepalived.conf"), world.hosts["cp1"].text(CONFIGURATION)).unwrap();
-        program(&folder, "ip", &format!("#!/bin/sh\necho \"$*\" >>{root}asked\nexit 2\n"));
+        folder.program("ip", &format!("#!/bin/sh\necho \"$*\" >>{root}asked\nexit 2\n"));
         let text = script(&world, "/etc/kubernetes/keepalived/release.sh", &folder);
         assert!(run(shell, &[], &text).status.success(), "{shell:?}: one that is gone already is none to complain of");
         assert_eq!(fs::read_to_string(folder.path("asked")).unwrap(), "address delete 10.20.0.200/32 dev eth0\n", "{shell:?}");

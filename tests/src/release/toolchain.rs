@@ -146,9 +146,6 @@ fn environment(settings: &BTreeMap<String, String>, program: &Path, build_cache:
 #[cfg(test)]
 mod tests {
     #![allow(clippy::unwrap_used)]
-    use std::fs;
-    use std::os::unix::fs::PermissionsExt;
-
     use super::*;
 
     #[test]
@@ -163,8 +160,10 @@ mod tests {
     fn find(answer: &str) -> Result<Toolchain> {
         let folder = tempfile::tempdir().unwrap();
         let program = folder.path().join("go");
-        fs::write(&program, format!("#!/bin/sh\n{answer}\n")).unwrap();
-        fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).unwrap();
+        // By a process of its own: one that another test starts meanwhile can't hold it open, so that it could not be run.
+        let text = format!("#!/bin/sh\n{answer}\n");
+        let writes = ["-c", "printf %s \"$2\" >\"$1\" && chmod 755 \"$1\"", "sh", program.to_str().unwrap(), &text];
+        assert!(Command::new("sh").args(writes).status().unwrap().success());
         Toolchain::find(&[folder.path().to_path_buf()], &[], Path::new("/c"), "amd64")
     }
 

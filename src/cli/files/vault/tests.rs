@@ -4,6 +4,7 @@
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
+use std::process::Command;
 
 use kok_crds::{Envelope, File, Input, Role, Secret, Vault, VaultPassword, read_input};
 
@@ -126,8 +127,10 @@ fn programs_print_passwords() {
     let folder = tempfile::tempdir().unwrap();
     let program = |name: &str, script: &str| {
         let path = folder.path().join(name);
-        fs::write(&path, format!("#!/bin/sh\n{script}\n")).unwrap();
-        fs::set_permissions(&path, fs::Permissions::from_mode(0o700)).unwrap();
+        // By a process of its own: one that another test starts meanwhile can't hold it open, so that it could not be run.
+        let text = format!("#!/bin/sh\n{script}\n");
+        let writes = ["-c", "printf %s \"$2\" >\"$1\" && chmod 700 \"$1\"", "sh", path.to_str().unwrap(), &text];
+        assert!(Command::new("sh").args(writes).status().unwrap().success());
         path
     };
     let plain = program("password.sh", "[ $# -eq 0 ] && echo 'correct horse'");

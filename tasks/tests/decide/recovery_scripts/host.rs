@@ -2,7 +2,6 @@
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 use std::process::Command;
 
@@ -63,8 +62,7 @@ impl Host {
         host.write("var/lib/kokctl/recover", &order("cp3", &[]).text());
         PROGRAMS.iter().for_each(|name| host.write(&format!("etc/kubernetes/manifests/{name}.yaml"), &format!("image: {name}\n")));
         for (name, text) in [("ctr", CTR), ("systemctl", "#!/bin/sh\n"), ("sync", "#!/bin/sh\n")] {
-            host.write(&format!("bin/{name}"), &text.replace("ROOT", &host.0.text("")));
-            fs::set_permissions(host.0.path("bin").join(name), fs::Permissions::from_mode(0o755)).unwrap();
+            host.0.program(&format!("bin/{name}"), &text.replace("ROOT", &host.0.text("")));
         }
         host
     }

@@ -68,6 +68,14 @@ impl Folder {
         self.0.path()
     }
 
+    /// A program in it. A process of its own writes it: a child that another test starts while this process wrote would hold the file
+    /// open for writing until it has become another program, and whoever ran it meanwhile would hear "Text file busy".
+    pub(crate) fn program(&self, name: &str, text: &str) {
+        let path = self.text(name);
+        let output = Command::new("sh").args(["-c", "printf %s \"$2\" >\"$1\" && chmod 755 \"$1\"", "sh", &path, text]).output().unwrap();
+        assert!(output.status.success(), "{path}: {}", String::from_utf8_lossy(&output.stderr));
+    }
+
     /// Names of everything in it.
     pub(crate) fn names(&self) -> Vec<String> {
         let mut names: Vec<String> =
