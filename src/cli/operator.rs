@@ -52,7 +52,7 @@ pub(super) struct Arguments {
     /// How many operations may be under way at the same time
     #[arg(long, value_name = "N", default_value_t = 10, value_parser = clap::value_parser!(u16).range(1..))]
     runs: u16,
-    /// How many seconds an operation may take that has no `activeDeadlineSeconds`
+    /// How many seconds an operation may take that has no `activeDeadlineSeconds`; anew once its plan is approved, and not while that is waited for
     #[arg(long, value_name = "SECONDS", default_value_t = 7200, value_parser = clap::value_parser!(u64).range(60..))]
     run_deadline: u64,
     /// How many operations of a cluster are kept that have ended

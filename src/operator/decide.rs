@@ -139,16 +139,20 @@ fn of_cluster(view: &View, cluster: &Served, is_idle: bool, now: i64) -> Vec<Int
     }
     let mut intents = deletion::hold(cluster);
     if is_idle && !cluster.is_suspended {
-        let (backups, described) = (backups::of_schedule(view, cluster, now), declarative::of_description(view, cluster, now));
-        // A copy of what there is comes before it is changed, unless one was made last: backups that take long must not be all that is done.
-        let was_backup = view.last_made(&Why::ALL).is_some_and(|last| last.why == Why::Backup);
-        let (first, second) = if was_backup { (described, backups) } else { (backups, described) };
-        let makes = |intent: &Intent| matches!(intent, Intent::Make(_));
-        // The next number is of one alone.
-        let is_made = first.iter().any(makes);
-        intents.extend(first.into_iter().chain(second.into_iter().filter(|intent| !is_made || !makes(intent))));
+        intents.extend(in_turn(view, backups::of_schedule(view, cluster, now), declarative::of_description(view, cluster, now)));
     }
     intents
+}
+
+/// Both, of which one alone is made at a time: it has the next number.
+fn in_turn(view: &View, backups: Vec<Intent>, described: Vec<Intent>) -> Vec<Intent> {
+    // A copy of what there is comes before it is changed, unless one was made last: backups that take long must not be all that is done.
+    let was_backup = view.last_made(&Why::ALL).is_some_and(|last| last.why == Why::Backup);
+    let (mut first, second) = if was_backup { (described, backups) } else { (backups, described) };
+    let makes = |intent: &Intent| matches!(intent, Intent::Make(_));
+    let is_made = first.iter().any(makes);
+    first.extend(second.into_iter().filter(|intent| !is_made || !makes(intent)));
+    first
 }
 
 /// Those that wait for somebody who approves what the Cluster is not described as any more.
@@ -261,9 +265,6 @@ fn of_active(view: &View, active: &Active, now: i64) -> Vec<Intent> {
     wished.map(Intent::Stop).into_iter().chain(next.map(Intent::Requeue)).collect()
 }
 
-/// So many backups by a schedule are kept beside what else has ended, and the last that succeeded: enough to see that they are made.
-const BACKUPS: usize = 3;
-
 /// Those that have ended and are more than are kept: a higher score goes first, then the older one. The last one that the operator has made stays, for it is
 /// what is known of what the hosts were made for; and of a Cluster that is gone none stays that took it down.
 fn surplus(view: &View, ended: &[&Operation], history: usize) -> Vec<String> {
@@ -272,16 +273,12 @@ fn surplus(view: &View, ended: &[&Operation], history: usize) -> Vec<String> {
     let is_last = |operation: &Operation| view.cluster.is_some() && last.is_some() && number(operation).map(|(_, number)| number) == last;
     let has_done = |operation: &Operation| view.cluster.is_none() && number(operation).is_some_and(|(why, _)| why == Why::Deletion);
     let is_backup = |operation: &&Operation| operation.made.as_ref().is_some_and(|made| made.why == Why::Backup);
-    let (mut backups, ended): (Vec<&Operation>, Vec<&Operation>) = ended.iter().copied().partition(is_backup);
-    backups.sort_by_key(|operation| std::cmp::Reverse(number(operation).map(|(_, number)| number)));
+    let (backups, ended): (Vec<&Operation>, Vec<&Operation>) = ended.iter().copied().partition(is_backup);
     let (over, ended): (Vec<&Operation>, Vec<&Operation>) = ended.into_iter().partition(|operation| has_done(operation));
     let mut kept: Vec<&&Operation> = ended.iter().filter(|operation| !is_last(operation)).collect();
     kept.sort_by(|a, b| (a.score, -a.created, &a.name).cmp(&(b.score, -b.created, &b.name)));
     let surplus = kept.into_iter().skip(history).copied();
-    let succeeded = |operation: &&&Operation| operation.made.as_ref().is_some_and(|made| made.outcome == Outcome::Succeeded);
-    let useful = backups.iter().find(succeeded).map(|operation| &operation.name);
-    let backups = backups.iter().skip(BACKUPS).filter(|operation| Some(&operation.name) != useful).copied();
-    over.into_iter().chain(surplus).chain(backups).map(|operation| operation.name.clone()).collect()
+    over.into_iter().chain(surplus).chain(backups::surplus(backups)).map(|operation| operation.name.clone()).collect()
 }
 
 #[cfg(test)]

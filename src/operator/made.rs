@@ -103,14 +103,10 @@ pub(super) struct Note {
     #[serde(default)]
     pub(super) gives_up: bool,
     /// Of a backup, for which moment it was made, in seconds since 1970.
-    #[serde(default, skip_serializing_if = "is_none")]
-    pub(super) moment: i64,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) moment: Option<i64>,
     #[serde(flatten)]
     pub(super) target: Target,
-}
-
-const fn is_none(moment: &i64) -> bool {
-    *moment == 0
 }
 
 /// How one has ended.
@@ -219,7 +215,7 @@ mod tests {
 
     fn note(number: u64) -> Note {
         let target = Target { generation: 3, versions: "v".to_owned(), asked: String::new() };
-        Note { cluster: "u".to_owned(), number, failures: 0, gives_up: false, moment: 0, target }
+        Note { cluster: "u".to_owned(), number, failures: 0, gives_up: false, moment: None, target }
     }
 
     fn made(why: Why, status: Value) -> Option<Made> {

@@ -77,7 +77,7 @@ impl Served {
         let patience = number("deletionDeadlineSeconds").unwrap_or(DELETION_SECONDS);
         let phase = object::text(data, "/status/phase");
         // What stands among variables is known by the operation that has read them last.
-        let schedule = if data.pointer("/spec/hostsConfRef").is_some() { "/status/backupSchedule" } else { "/spec/backup/schedule" };
+        let schedule = if names_variables(data) { "/status/backupSchedule" } else { "/spec/backup/schedule" };
         // Said when a cluster works, and taken back when it is taken down.
         let has_kubeconfig = data.pointer("/status/certificates").is_some_and(|said| !said.is_null());
         Self {
@@ -97,6 +97,11 @@ impl Served {
             deleted: deleted.map(|at| Deleted { last_chance: at + patience - patience / 3, deadline: at + patience }),
         }
     }
+}
+
+/// Whether the settings of a Cluster are variables beside an inventory that it names, and not a part of it.
+fn names_variables(cluster: &Value) -> bool {
+    cluster.pointer("/spec/hostsConfRef").is_some()
 }
 
 impl Drift {

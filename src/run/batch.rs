@@ -208,12 +208,18 @@ impl<'a> Batch<'a> {
         if let Some(line) = text("held").find_map(|said| said.trim().strip_prefix("another:").map(|line| line.trim().to_owned())) {
             return Ok(Settled::Held(line));
         }
-        if text("busy").chain(text(UNFLUSHED)).any(|said| !said.trim().is_empty()) {
+        if text("busy").any(|said| !said.trim().is_empty()) {
             return Ok(Settled::AtWork);
         }
+        let unflushed = text(UNFLUSHED).map(|said| said.trim().to_owned()).find(|said| !said.is_empty());
         let restarted = text("boot").all(|now| now.trim() != boot);
         let records: Vec<Record> = text("record").filter_map(|text| Record::parse(&text)).collect();
-        let acted = self.order.steps.iter().map(|(step, _)| {
+        let acted = self.order.steps.iter().map(|(step, act)| {
+            // A disk that takes nothing is no work under way: nobody is helped by waiting for it.
+            let renames = act.script().is_some_and(|script| !script.folders().is_empty());
+            if let Some(said) = unflushed.as_ref().filter(|_| renames) {
+                return Acted::Failed(last_lines(&secrets.redact(said)));
+            }
             let attempt = format!("{} {} {}", writer.run, step.id, self.order.attempt);
             match records.iter().find(|record| record.attempt == attempt).map(|record| (record.code, &record.output)) {
                 Some((Some(0), _)) => Acted::Ended,

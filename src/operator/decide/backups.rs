@@ -1,25 +1,27 @@
 //! Backups that a Cluster's schedule asks for.
 
-use super::{Intent, Make, Outcome, Served, View, Why, numbered, pause};
+use super::{Intent, Make, Operation, Outcome, Served, View, Why, numbered, pause};
 use crate::operator::made::{Note, Target};
 
 /// Seconds after one that did not succeed: the first pause, and the longest.
 const AGAIN: (i64, i64) = (60, 3600);
 /// So many seconds the clocks of two replicas may differ. What was made later than that is of a clock that was wrong, which must not hold up others for a year.
 const CLOCKS: i64 = 3600;
+/// So many are kept beside what else has ended, and the last that succeeded: enough to see that they are made.
+const KEPT: usize = 3;
 
 /// One is made for each moment of the schedule, of a cluster that was founded; of several that were missed one alone, and at once.
 pub(super) fn of_schedule(view: &View, cluster: &Served, now: i64) -> Vec<Intent> {
     let Some(schedule) = cluster.backups.as_ref().filter(|_| cluster.was_founded) else { return Vec::new() };
     let last = view.last_made(&[Why::Backup]);
-    let make = |moment, failures| {
+    let make = |moment: i64, failures| {
         let target = Target { generation: cluster.generation, ..Target::default() };
-        let note = Note { cluster: cluster.uid.clone(), number: 0, failures, gives_up: false, moment, target };
+        let note = Note { cluster: cluster.uid.clone(), number: 0, failures, gives_up: false, moment: Some(moment), target };
         numbered(view, Make { why: Why::Backup, note })
     };
     // A Cluster has its time of the API server, whose clock is no replica's.
     let is_known = |moment: &i64| *moment <= now.saturating_add(CLOCKS);
-    let after = last.map(|last| last.note.moment).filter(is_known).unwrap_or(cluster.created);
+    let after = last.and_then(|last| last.note.moment).filter(is_known).unwrap_or(cluster.created);
     let next = schedule.next(after.min(now.saturating_add(CLOCKS)));
     if next.is_some_and(|next| now >= next) {
         return vec![make(now, 0)];
@@ -31,9 +33,17 @@ pub(super) fn of_schedule(view: &View, cluster: &Served, now: i64) -> Vec<Intent
         Outcome::Open | Outcome::Succeeded | Outcome::Waits => None,
     });
     match again {
-        Some((last, at)) if now >= at => vec![make(last.note.moment, last.note.failures + 1)],
+        Some((last, at)) if now >= at => vec![make(last.note.moment.unwrap_or(now), last.note.failures + 1)],
         again => again.map(|(_, at)| at).into_iter().chain(next).min().map(Intent::Requeue).into_iter().collect(),
     }
+}
+
+/// Those of the backups that have ended that are more than are kept.
+pub(super) fn surplus(mut ended: Vec<&Operation>) -> impl Iterator<Item = &Operation> {
+    ended.sort_by_key(|operation| std::cmp::Reverse(operation.made.as_ref().map(|made| made.note.number)));
+    let succeeded = |operation: &&&Operation| operation.made.as_ref().is_some_and(|made| made.outcome == Outcome::Succeeded);
+    let useful = ended.iter().find(succeeded).map(|operation| operation.name.clone());
+    ended.into_iter().skip(KEPT).filter(move |operation| Some(&operation.name) != useful.as_ref())
 }
 
 #[cfg(test)]
@@ -63,12 +73,12 @@ mod tests {
     /// One for a moment, with its number and how many before it did not succeed.
     fn backup((number, failures): (u64, u32), moment: i64, outcome: Outcome) -> Made {
         let made = ended(Why::Backup, (number, failures), outcome, moment + 20);
-        Made { note: Note { moment, target: Target { generation: 3, ..Target::default() }, ..made.note }, ..made }
+        Made { note: Note { moment: Some(moment), target: Target { generation: 3, ..Target::default() }, ..made.note }, ..made }
     }
 
     fn made(number: u64, failures: u32, moment: i64) -> Intent {
         let Intent::Make(made) = make(Why::Backup, number, failures, Target { generation: 3, ..Target::default() }) else { unreachable!() };
-        Intent::Make(Make { note: Note { moment, ..made.note }, ..made })
+        Intent::Make(Make { note: Note { moment: Some(moment), ..made.note }, ..made })
     }
 
     #[test]

@@ -24,7 +24,7 @@ pub(super) fn of_description(view: &View, cluster: &Served, now: i64) -> Vec<Int
     let mut intents = vec![if now >= again { Intent::Look } else { Intent::Requeue(again) }];
     let target = Target { generation: cluster.generation, versions: versions.text.clone(), asked: cluster.asked.clone() };
     let make = |why, failures| {
-        let note = Note { cluster: cluster.uid.clone(), number: 0, failures, gives_up: false, moment: 0, target: target.clone() };
+        let note = Note { cluster: cluster.uid.clone(), number: 0, failures, gives_up: false, moment: None, target: target.clone() };
         numbered(view, Make { why, note })
     };
     match last {
@@ -50,7 +50,7 @@ fn of_drift(view: &View, cluster: &Served, last: Option<&Made>, now: i64) -> Vec
     let is_new = last.is_none_or(|last| cluster.drift.checked_at > last.ended);
     if let Some(last) = last.filter(|_| cluster.drift.is_repaired && cluster.drift.changes > 0 && is_new) {
         let note =
-            Note { cluster: cluster.uid.clone(), number: 0, failures: 0, gives_up: false, moment: 0, target: last.note.target.clone() };
+            Note { cluster: cluster.uid.clone(), number: 0, failures: 0, gives_up: false, moment: None, target: last.note.target.clone() };
         return vec![numbered(view, Make { why: Why::Drift, note })];
     }
     let claim = if let Claim::RetryAt(at) = view.claim { at } else { 0 };

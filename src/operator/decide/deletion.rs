@@ -47,7 +47,7 @@ pub(super) fn of_deletion(view: &View, cluster: &Served, deleted: Deleted, (is_i
         _ if now < at => intents.push(Intent::Requeue(at)),
         _ => {
             let target = Target { generation: cluster.generation, ..Target::default() };
-            let note = Note { cluster: cluster.uid.clone(), number: 0, failures, gives_up: now >= last_chance, moment: 0, target };
+            let note = Note { cluster: cluster.uid.clone(), number: 0, failures, gives_up: now >= last_chance, moment: None, target };
             intents.push(numbered(view, Make { why: Why::Deletion, note }));
         }
     }

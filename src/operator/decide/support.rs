@@ -11,13 +11,13 @@ pub(super) fn target(generation: i64, versions: &str) -> Target {
 
 /// One that the operator has made, with its number and how many before it did not succeed.
 pub(super) fn ended(why: Why, (number, failures): (u64, u32), outcome: Outcome, at: i64) -> Made {
-    let note = Note { cluster: "u".to_owned(), number, failures, gives_up: false, moment: 0, target: target(3, "v") };
+    let note = Note { cluster: "u".to_owned(), number, failures, gives_up: false, moment: None, target: target(3, "v") };
     Made { why, note, outcome, ended: at, awaits_approval: false, error: String::new(), left_out: Vec::new() }
 }
 
 /// The intent that makes one.
 pub(super) fn make(why: Why, number: u64, failures: u32, target: Target) -> Intent {
-    Intent::Make(Make { why, note: Note { cluster: "u".to_owned(), number, failures, gives_up: false, moment: 0, target } })
+    Intent::Make(Make { why, note: Note { cluster: "u".to_owned(), number, failures, gives_up: false, moment: None, target } })
 }
 
 /// An operation of somebody.

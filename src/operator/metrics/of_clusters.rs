@@ -1,6 +1,6 @@
 //! What is told of each cluster.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Mutex, PoisonError};
 
 use prometheus_client::encoding::EncodeLabelSet;
@@ -37,7 +37,7 @@ struct Phase {
 pub(in crate::operator) struct Told {
     phase: String,
     is_drifted: bool,
-    /// When the last backup by its schedule ended well, in seconds since 1970.
+    /// When the last backup by its schedule ended well, or until there is one when the Cluster was made, in seconds since 1970; nothing without a schedule.
     backed_up: Option<i64>,
 }
 
@@ -50,15 +50,26 @@ impl Told {
         Self {
             phase: object::text(cluster, "/status/phase").unwrap_or(PENDING).to_owned(),
             is_drifted: drifted == Some("True"),
-            backed_up: backups.map(|made| made.ended).max(),
+            backed_up: view.cluster.as_ref().filter(|cluster| cluster.backups.is_some()).map(|cluster| {
+                // One that was never made is as late as one that is not made any more.
+                backups.map(|made| made.ended).max().unwrap_or(cluster.created)
+            }),
         }
     }
+}
+
+/// What was told last.
+#[derive(Default)]
+struct Known {
+    told: BTreeMap<ClusterKey, Told>,
+    /// Those of which more is told than their phase.
+    shown: BTreeSet<ClusterKey>,
 }
 
 /// All of them.
 #[derive(Default)]
 pub(super) struct OfClusters {
-    known: Mutex<BTreeMap<ClusterKey, Told>>,
+    known: Mutex<Known>,
     phases: Family<Phase, Gauge>,
     ready: Family<Labels, Gauge>,
     drifted: Family<Labels, Gauge>,
@@ -70,41 +81,54 @@ impl OfClusters {
         registry.register("clusters", "Clusters that are served, by phase", self.phases.clone());
         registry.register("cluster_ready", "Whether a cluster is Ready", self.ready.clone());
         registry.register("cluster_drifted", "Whether hosts of a cluster differ from its description", self.drifted.clone());
-        let help = "When the last backup by a cluster's schedule ended well, in seconds since 1970";
+        let help = "When the last backup by a cluster's schedule ended well, or the Cluster was made, in seconds since 1970";
         registry.register("cluster_backup_timestamp_seconds", help, self.backed_up.clone());
     }
 
     /// Takes how a cluster is; nothing if there is none any more.
     pub(super) fn take(&self, key: &ClusterKey, told: Option<Told>) {
         let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
-        if known.get(key) == told.as_ref() {
+        if known.told.get(key) == told.as_ref() {
             return;
         }
-        if let Some(before) = known.remove(key) {
+        if let Some(before) = known.told.remove(key) {
             self.phases.get_or_create(&Phase { phase: before.phase }).dec();
         }
         let labels = Labels { group: key.group.name().to_owned(), cluster: key.name.clone() };
         let Some(told) = told else {
+            known.shown.remove(key);
             for family in [&self.ready, &self.drifted, &self.backed_up] {
                 family.remove(&labels);
             }
             return;
         };
         self.phases.get_or_create(&Phase { phase: told.phase.clone() }).inc();
-        if known.len() < MOST {
-            self.ready.get_or_create(&labels).set((told.phase == "Ready").into());
-            self.drifted.get_or_create(&labels).set(told.is_drifted.into());
-            if let Some(at) = told.backed_up {
-                self.backed_up.get_or_create(&labels).set(at);
-            }
+        if known.shown.len() < MOST {
+            known.shown.insert(key.clone());
         }
-        known.insert(key.clone(), told);
+        if known.shown.contains(key) {
+            self.show(&labels, &told);
+        }
+        known.told.insert(key.clone(), told);
+    }
+
+    fn show(&self, labels: &Labels, told: &Told) {
+        self.ready.get_or_create(labels).set((told.phase == "Ready").into());
+        self.drifted.get_or_create(labels).set(told.is_drifted.into());
+        match told.backed_up {
+            Some(at) => drop(self.backed_up.get_or_create(labels).set(at)),
+            // Nobody is to be called for what nobody wants any more.
+            None => drop(self.backed_up.remove(labels)),
+        }
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use kok_crds::model::Schedule;
+
     use super::super::super::group::Group;
+    use super::super::super::served::Served;
     use super::super::Metrics;
     use super::*;
 
@@ -136,9 +160,22 @@ mod tests {
         ] {
             assert!(text.contains(&line), "{line}{text}");
         }
+        // Its schedule is gone, and then the Cluster.
+        metrics.cluster(&key("b"), Some(told("Degraded")));
+        let text = metrics.text();
+        assert!(!text.contains("kokctl_cluster_backup_timestamp_seconds{") && text.contains(&of("drifted", "b", 0)), "{text}");
         metrics.cluster(&key("b"), None);
         let text = metrics.text();
         assert!(!text.contains("cluster=\"b\"") && text.contains("kokctl_clusters{phase=\"Degraded\"} 0\n"), "{text}");
+    }
+
+    /// Whoever waits for the first backup is told as of one that is late.
+    #[test]
+    fn a_backup_that_was_never_made_counts_from_the_cluster() {
+        let cluster = Served { created: 7, backups: Schedule::parse("@daily").ok(), ..Served::default() };
+        let of = |cluster: Served| Told::of(&Value::Null, &View { cluster: Some(cluster), ..View::default() }).backed_up;
+        assert_eq!(of(cluster.clone()), Some(7));
+        assert_eq!(of(Served { backups: None, ..cluster }), None);
     }
 
     #[test]
@@ -148,5 +185,12 @@ mod tests {
         let text = metrics.text();
         assert_eq!(text.matches("kokctl_cluster_ready{").count(), MOST);
         assert!(text.contains(&format!("kokctl_clusters{{phase=\"Ready\"}} {}\n", MOST + 1)), "{text}");
+        // Those that are shown are followed, and the place of one that is gone is another one's.
+        metrics.cluster(&key("c7"), Some(told("Degraded")));
+        metrics.cluster(&key("c8"), None);
+        metrics.cluster(&key(&format!("c{MOST}")), Some(Told { is_drifted: true, ..told("Ready") }));
+        let text = metrics.text();
+        assert!(text.contains("kokctl_cluster_ready{group=\"kubeonkube.clay.io\",cluster=\"c7\"} 0\n"), "{text}");
+        assert!(text.contains(&format!("kokctl_cluster_drifted{{group=\"kubeonkube.clay.io\",cluster=\"c{MOST}\"}} 1\n")), "{text}");
     }
 }

@@ -164,6 +164,29 @@ fn a_folder_that_cannot_be_flushed_is_a_failure_of_what_is_in_it() {
     }
 }
 
+/// Of what nobody has heard of as well: a disk that takes nothing is no work under way.
+#[test]
+fn a_folder_that_cannot_be_flushed_afterwards_is_a_failure_too() {
+    let (order, secrets) = of_key();
+    let nonce = Nonce::new([7; 16]);
+    let settled = |flush: &str| {
+        let text = format!("\n@boot\nb\n@busy\n@held\n@{UNFLUSHED}\n{flush}@clock\n1\n1.00 1\n@paths\n@end\n");
+        let output = Output {
+            status: crate::remote::ExitStatus::Exited(0),
+            stdout: text.replace('@', &format!("\n{} ", nonce.as_str())).into_bytes(),
+            stdout_truncated: false,
+            stderr: Vec::new(),
+            stderr_truncated: false,
+            noise: Vec::new(),
+        };
+        let settled = Batch::new(&order, nonce.clone()).read_settled(&output, &Writer::default(), "b", &secrets).unwrap();
+        let Settled::Answered(answer) = settled else { panic!("{settled:?}") };
+        answer.acted
+    };
+    assert_eq!(settled(""), [Acted::Unknown]);
+    assert_eq!(settled("sync: Input/output error\n"), [Acted::Failed("sync: Input/output error".to_owned())]);
+}
+
 /// A folder in place of the host's own, in which anybody may write.
 fn within(script: &str, folder: &Path) -> String {
     let folder = folder.to_str().unwrap();

@@ -54,15 +54,18 @@ fn objects_of_kube_on_kube_become_a_cluster() {
     clock.lap("declared");
     scheduled::backups_are_made_by_the_schedule(&server, &lab, &second, &kokctl.folder().join("scheduled"));
     clock.lap("backups by a schedule");
-    plans_are_shown_and_approved(&server, &lab, &second);
+    plans_are_shown(&server, &lab, &second);
+    let asked = a_plan_is_to_be_approved(&server, &lab);
+    second.kill();
+    let third = Operator::start_with(&kokctl, &server, "third", &["--run-deadline", "60"]);
+    it_is_approved_later_than_a_run_may_take(&server, &lab, &third, &asked);
     clock.lap("plans");
-    second.terminate();
-    let third = Operator::start(&kokctl, &server, "third");
     operate(&server, &lab, "down", "reset.yml");
     succeeds(&server, &third, "down", MADE);
     bare::assert_bare(&lab);
     assert_eq!(object(&server, "kok", lab.name())["status"]["phase"], "Pending");
     nothing_secret_was_said(&server, &lab, &[&third]);
+    third.terminate();
     clock.lap("taken down");
 }
 
@@ -189,8 +192,8 @@ fn hooks_may_come_after_the_action(server: &ApiServer, lab: &Lab, kokctl: &Kokct
     assert_eq!(secret, &json!(format!("{}-kubeconfig", lab.name())), "{cluster:#}");
 }
 
-/// One that is only shown changes nothing, and one that waits is carried out when exactly it is approved.
-fn plans_are_shown_and_approved(server: &ApiServer, lab: &Lab, operator: &Operator) {
+/// One that is only shown changes nothing.
+fn plans_are_shown(server: &ApiServer, lab: &Lab, operator: &Operator) {
     operate_with(server, lab, "shown", json!({"action": "reset.yml", "operator": {"dryRun": true}}));
     let shown = succeeds(server, operator, "shown", MADE)["plan"].clone();
     assert!(shown["changes"].as_u64() > Some(0) && shown["ref"] == format!("{NAMESPACE}/shown-plan"), "{shown:#}");
@@ -198,19 +201,42 @@ fn plans_are_shown_and_approved(server: &ApiServer, lab: &Lab, operator: &Operat
     let plan: Value = serde_json::from_str(&server.ok(&read, "")).unwrap();
     assert_eq!(plan["digest"], shown["digest"]);
     assert_eq!(object(server, "kok", lab.name())["status"]["phase"], "Ready");
+}
+
+fn cordoned(lab: &Lab) -> String {
+    cluster::kubectl(lab, "get node cp1 -o jsonpath='{.spec.unschedulable}'")
+}
+
+/// It waits, also where another one was approved. The status it has then.
+fn a_plan_is_to_be_approved(server: &ApiServer, lab: &Lab) -> Value {
     let cordon = json!({"action": "cordon", "extraArgs": "-e node=cp1", "operator": {"approval": "Manual"}});
     operate_with(server, lab, "asks", cordon);
     wait_for("a plan to approve", HEARD, || status(server, "asks")["phase"] == "AwaitingApproval");
-    let cordoned = || cluster::kubectl(lab, "get node cp1 -o jsonpath='{.spec.unschedulable}'");
-    assert_eq!(cordoned(), "");
-    let approve = |digest: &str| server.ok(&["annotate", "--overwrite", "kokop", "asks", &format!("kokctl.io/approved-plan={digest}")], "");
-    approve(shown["digest"].as_str().unwrap());
+    assert_eq!(cordoned(lab), "");
+    approve(server, &format!("sha256:{}", "0".repeat(64)));
     wait_for("a plan in the status", HEARD, || status(server, "asks")["plan"]["digest"].is_string());
     let asked = status(server, "asks");
     assert_eq!(asked["phase"], "AwaitingApproval", "another plan was approved");
-    approve(asked["plan"]["digest"].as_str().unwrap());
+    asked
+}
+
+fn approve(server: &ApiServer, digest: &str) {
+    server.ok(&["annotate", "--overwrite", "kokop", "asks", &format!("kokctl.io/approved-plan={digest}")], "");
+}
+
+/// Nobody works while a plan waits: the time that a run may take is over by then, and the replica that made the plan is gone.
+fn it_is_approved_later_than_a_run_may_take(server: &ApiServer, lab: &Lab, operator: &Operator, asked: &Value) {
+    wait_for("the other operator", TAKEN_OVER, || {
+        let status = status(server, "asks");
+        (&status["attempt"], &status["phase"]) == (&json!(2), &json!("AwaitingApproval"))
+    });
+    let began: jiff::Timestamp = asked["startTime"].as_str().unwrap().parse().unwrap();
+    let late = || jiff::Timestamp::now().duration_since(began).as_secs() > 65;
+    wait_for("an approval that is late", TAKEN_OVER, late);
+    assert_eq!((&status(server, "asks")["phase"], cordoned(lab)), (&json!("AwaitingApproval"), String::new()));
+    approve(server, status(server, "asks")["plan"]["digest"].as_str().unwrap());
     succeeds(server, operator, "asks", MADE);
-    assert_eq!(cordoned(), "true");
+    assert_eq!(cordoned(lab), "true");
 }
 
 /// Of the private key nothing stands anywhere but in the Secret that its owner has made.

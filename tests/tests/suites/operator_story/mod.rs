@@ -70,11 +70,17 @@ pub struct Operator {
 impl Operator {
     /// Starts it with what is in deploy/manifests, as the ServiceAccount of those.
     pub fn start(kokctl: &Kokctl<'_>, server: &ApiServer, name: &str) -> Self {
+        Self::start_with(kokctl, server, name, &[])
+    }
+
+    /// Starts it with other arguments besides.
+    pub fn start_with(kokctl: &Kokctl<'_>, server: &ApiServer, name: &str, more: &[&str]) -> Self {
         let kubeconfig = server.kubeconfig("operator", NAMESPACE);
         let log = kokctl.folder().join(format!("{name}.log"));
         let (bundle, state) = (kokctl.bundle().to_str().unwrap(), kokctl.folder().join("state/kokctl"));
         let arguments = ["operator", "--kubeconfig", kubeconfig.to_str().unwrap(), "--bundle", bundle, "--identity", name];
-        let mut command = kokctl.command(&[&arguments[..], &["--state", state.to_str().unwrap(), "--health", "127.0.0.1:8081"]].concat());
+        let places = ["--state", state.to_str().unwrap(), "--health", "127.0.0.1:8081"];
+        let mut command = kokctl.command(&[&arguments[..], &places, more].concat());
         let process = command.stdout(Stdio::null()).stderr(File::create(&log).unwrap()).spawn().unwrap();
         Self { process, log }
     }
