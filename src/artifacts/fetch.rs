@@ -118,6 +118,16 @@ impl Wanted {
         }
     }
 
+    /// How long it takes beside the others, until it is done: all that has come is read through once or twice more where an archive is made of it, or is
+    /// one. What begins last is to be over when its last byte has come.
+    fn work(&self) -> u64 {
+        match self {
+            Self::File(file, ..) if contents::is_archive(&file.address) => 2 * self.bytes(),
+            Self::File(..) => self.bytes(),
+            Self::Image(..) | Self::Packages(..) => 3 * self.bytes(),
+        }
+    }
+
     /// How much room it takes while it is put together: what becomes an archive stands there in its parts too.
     fn room(&self) -> u64 {
         match self {
@@ -204,8 +214,8 @@ async fn fetch_all(
     mut wanted: Vec<Wanted>,
     progress: &Arc<dyn Progress>,
 ) -> (Vec<Entry>, Vec<Failure>) {
-    // The largest first, so that none of them is left alone at the end.
-    wanted.sort_by_key(|one| std::cmp::Reverse(one.bytes()));
+    // What is longest about first, so that none of them is left alone at the end.
+    wanted.sort_by_key(|one| std::cmp::Reverse(one.work()));
     let blobs = Arc::new(image::Blobs::default());
     let answers = all(wanted, |one| {
         let (client, progress, blobs, folder) = (Arc::clone(client), Arc::clone(progress), Arc::clone(&blobs), folder.to_owned());

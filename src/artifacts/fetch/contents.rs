@@ -13,10 +13,15 @@ use super::trouble::Trouble;
 /// What an archive unpacks to at the most: a few kilobytes can stand for as much as one likes.
 const MOST_BYTES: u64 = 4 << 30;
 
+/// Whether what stands at an address is an archive, by its name.
+pub(super) fn is_archive(address: &str) -> bool {
+    let name = address.to_ascii_lowercase();
+    [".tar.gz", ".tgz"].iter().any(|end| name.ends_with(end))
+}
+
 /// The regular files of an archive, sorted by their paths. None for what is no archive by its name.
 pub(super) fn list(path: &Path, address: &str) -> Result<Vec<ArchiveEntry>, Trouble> {
-    let name = address.to_ascii_lowercase();
-    if ![".tar.gz", ".tgz"].iter().any(|end| name.ends_with(end)) {
+    if !is_archive(address) {
         return Ok(Vec::new());
     }
     let wrong = |because: String| Trouble::of_content(address, because);

@@ -184,6 +184,7 @@ impl Partial {
         let promised = length(response.headers()).map(|rest| self.length() + rest);
         while let Some(chunk) = response.chunk().await.map_err(|error| Trouble::of_request(address, &error))? {
             self.push(&chunk).await?;
+            self.give().await?;
             reached.fetch_add(chunk.len() as u64, Ordering::Relaxed);
             progress.came(chunk.len() as u64);
             if self.length() > MOST_BYTES {

@@ -5,12 +5,15 @@ use std::io::{Read as _, Seek as _, Write as _};
 use std::path::{Path, PathBuf};
 
 use aws_lc_rs::digest::{Context, SHA256};
-use tokio::task::spawn_blocking;
+use tokio::task::{JoinHandle, spawn_blocking};
 
 use super::trouble::Trouble;
 
 /// So much is written and hashed at once: an answer comes in pieces of some kilobytes, and a change of threads for each costs more than the piece.
 const AT_ONCE: usize = 1 << 18;
+
+/// So much is given to the disk at once while more comes. All of it at the end would be waited for when nothing else is left to do.
+const TO_DISK: u64 = 16 << 20;
 
 /// What has come of a file so far.
 pub(super) struct Partial {
@@ -21,6 +24,9 @@ pub(super) struct Partial {
     rest: Vec<u8>,
     length: u64,
     began_with: u64,
+    /// How much of it the disk has, or is being given.
+    given: u64,
+    giving: Option<JoinHandle<std::io::Result<()>>>,
 }
 
 struct Written {
@@ -39,7 +45,7 @@ impl Partial {
             move || Written::open(&path)
         });
         let (written, length) = opened.await?;
-        Ok(Self { path, written: Some(written), rest: Vec::new(), length, began_with: length })
+        Ok(Self { path, written: Some(written), rest: Vec::new(), length, began_with: length, given: length, giving: None })
     }
 
     /// How much of it has come.
@@ -55,7 +61,7 @@ impl Partial {
     /// Throws away what is there.
     pub(super) async fn begin_anew(&mut self) -> Result<(), Trouble> {
         self.rest.clear();
-        (self.length, self.began_with) = (0, 0);
+        (self.length, self.began_with, self.given) = (0, 0, 0);
         self.with(Written::begin_anew).await
     }
 
@@ -78,6 +84,26 @@ impl Partial {
         Ok(())
     }
 
+    /// Has the disk begin with what has come, for what is to stay as it comes.
+    pub(super) async fn give(&mut self) -> Result<(), Trouble> {
+        let is_giving = self.giving.as_ref().is_some_and(|giving| !giving.is_finished());
+        if is_giving || self.length - self.given < TO_DISK {
+            return Ok(());
+        }
+        self.was_given().await?;
+        let Some(Ok(file)) = self.written.as_ref().map(|written| written.file.try_clone()) else { return Ok(()) };
+        self.given = self.length;
+        self.giving = Some(spawn_blocking(move || file.sync_data()));
+        Ok(())
+    }
+
+    /// Waits for what the disk was given before. It says once that it could not take something.
+    async fn was_given(&mut self) -> Result<(), Trouble> {
+        let Some(giving) = self.giving.take() else { return Ok(()) };
+        let given = giving.await.map_err(|error| Trouble::of_program(&error.to_string()))?;
+        given.map_err(|error| Trouble::of_disk(&self.path, &error))
+    }
+
     /// The sha256 of what has come, in hex.
     pub(super) async fn digest(&mut self) -> Result<String, Trouble> {
         self.flush().await?;
@@ -86,6 +112,7 @@ impl Partial {
 
     /// Waits until the disk has it.
     pub(super) async fn sync(&mut self) -> Result<(), Trouble> {
+        self.was_given().await?;
         self.with(|written| written.file.sync_data()).await
     }
 
