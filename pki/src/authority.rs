@@ -106,6 +106,7 @@ pub struct Authorities {
     etcd: Authority,
     front_proxy: Authority,
     service_account: PrivateKey,
+    token_keys: Option<String>,
 }
 
 /// Certificate and key of an authority, in PEM. The key is missing where somebody else keeps it; that it is lost is for the caller to find.
@@ -123,6 +124,8 @@ pub struct FoundAuthorities {
     pub front_proxy: Option<FoundAuthority>,
     /// Private key of service accounts.
     pub service_account: Option<Secret>,
+    /// What stands in `sa.pub`: public keys in PEM, of which one is that of `service_account`. While that is being replaced there are more.
+    pub token_keys: Option<String>,
 }
 
 impl Authorities {
@@ -155,7 +158,7 @@ impl Authorities {
             Some(key_pem) => PrivateKey::from_pem(key_pem)?,
             None => PrivateKey::generate(policy.algorithm, randomness)?,
         };
-        Ok(Self { kubernetes, etcd, front_proxy, service_account })
+        Ok(Self { kubernetes, etcd, front_proxy, service_account, token_keys: found.token_keys })
     }
 
     /// One of the three authorities.
@@ -174,6 +177,15 @@ impl Authorities {
         &self.service_account
     }
 
+    /// The public keys by which tokens of service accounts are known: what was found, or that of [`Self::service_account`] alone where it is not among these.
+    #[must_use]
+    pub fn token_keys(&self) -> String {
+        let own = self.service_account.public_key_pem();
+        let dense = |text: &str| text.split_whitespace().collect::<String>();
+        let found = self.token_keys.as_ref().filter(|found| dense(found).contains(&dense(&own)));
+        found.cloned().unwrap_or(own)
+    }
+
     /// All of them as they would be found.
     #[must_use]
     pub fn found(&self) -> FoundAuthorities {
@@ -183,6 +195,7 @@ impl Authorities {
             etcd: pair(&self.etcd),
             front_proxy: pair(&self.front_proxy),
             service_account: Some(self.service_account.pem().clone()),
+            token_keys: self.token_keys.clone(),
         }
     }
 
@@ -198,7 +211,7 @@ impl Authorities {
             files.extend(key);
         }
         files.push(MaterialFile::new(Material::ServiceAccountKey, Content::Secret(self.service_account.pem().clone())));
-        files.push(MaterialFile::new(Material::ServiceAccountPublicKey, Content::Public(self.service_account.public_key_pem())));
+        files.push(MaterialFile::new(Material::ServiceAccountPublicKey, Content::Public(self.token_keys())));
         files
     }
 }

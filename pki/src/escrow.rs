@@ -110,6 +110,7 @@ impl Escrow {
             etcd: pair(form.authorities.etcd),
             front_proxy: pair(form.authorities.front_proxy),
             service_account: Some(Secret::from_zeroizing(form.service_account.key)),
+            token_keys: None,
         };
         let authorities = Authorities::complete(found, &Policy::default(), time::OffsetDateTime::UNIX_EPOCH, &mut Nothing)?;
         let first = form.encryption_key.map(|key| Named { name: FIRST_ENCRYPTION_KEY.to_owned(), key });

@@ -67,6 +67,11 @@ pub(super) async fn run(arguments: &Arguments) -> Result<(), Vec<Failure>> {
         let failure = Failure::new(Kind::Host, "the key that secrets are encrypted with is being replaced").because(has.clone());
         status_line(&failure.hint("`kokctl secrets rotate-key` goes on with it").as_warning());
     }
+    if let Some(has) = &status.replacing_token_key {
+        let failure = Failure::new(Kind::Host, "the key of service accounts is being replaced").because(has.clone());
+        let hint = "`kokctl certs rotate service-account` goes on with it, and with --finish has the one from before refused";
+        status_line(&failure.hint(hint).as_warning());
+    }
     // What could be seen is shown; that not all could be is still said, and told by the exit code.
     if failures.is_empty() { Ok(()) } else { Err(failures) }
 }

@@ -155,10 +155,19 @@ pub(super) fn verify(run: &Run<'_>, bundle: &BundleFolder, plan: &Plan) -> Resul
 }
 
 pub(super) async fn make_secrets(run: &Run<'_>, planned: &Planned, token: &Token) -> Result<Secrets, Error> {
+    make_secrets_with(run, planned, (token, None)).await
+}
+
+/// The same with a key of service accounts that this run has made.
+pub(super) async fn make_secrets_with(
+    run: &Run<'_>,
+    planned: &Planned,
+    made: (&Token, Option<&kok_pki::Secret>),
+) -> Result<Secrets, Error> {
     let (control_plane, etcd, encryption) = (&planned.keeper, &planned.etcd_keeper, &planned.encryption_keeper);
     let keepers = Keepers { control_plane: control_plane.as_deref(), etcd: etcd.as_deref(), encryption: encryption.as_deref() };
     let home = run.context.home();
-    let secrets = Secrets::prepare(&planned.cluster, &planned.plan, keepers, token, &planned.links, planned.now_seconds, home).await;
+    let secrets = Secrets::prepare(&planned.cluster, &planned.plan, keepers, made, &planned.links, planned.now_seconds, home).await;
     let secrets = run.recorded(secrets.map_err(|failure| vec![failure]))?;
     let events = &run.context.events;
     if secrets.made() > 0 {

@@ -5,6 +5,7 @@ mod away;
 mod climb;
 mod recovery;
 mod rotate_key;
+mod rotate_token_key;
 mod swap;
 mod take_out;
 
@@ -33,6 +34,7 @@ pub(super) use climb::{Base, base};
 pub(super) use recovery::{Means, Next, recover};
 pub use recovery::{Survey, survey};
 pub(super) use rotate_key::replace_key;
+pub(super) use rotate_token_key::{NextTokenKey, replace_token_key};
 pub(super) use swap::swap;
 pub(super) use take_out::take_out;
 

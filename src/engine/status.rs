@@ -13,6 +13,7 @@ use kok_tasks::operations::API_SERVER_MANIFEST;
 use kok_tasks::plan::Seen;
 use kok_tasks::preconditions;
 use kok_tasks::speaker::speaker;
+use kok_tasks::token_keys::TOKEN_KEYS;
 use kok_tasks::validity;
 use kok_tasks::versions::Versions;
 use serde::Serialize;
@@ -62,6 +63,9 @@ pub struct ClusterStatus {
     /// Who has which keys to encrypt with, while the key is being replaced.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub replacing_key: Option<String>,
+    /// What control planes know of each other's keys of service accounts, while one is being replaced.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub replacing_token_key: Option<String>,
 }
 
 /// Looks at all hosts. What could be seen is returned, with a failure for each host that could not be looked at or is another cluster's. Nothing
@@ -96,6 +100,7 @@ fn looks(cluster: &Cluster, host: &Host) -> Looks {
     let mut looks: Looks = host::UNITS.iter().map(|unit| Look::Unit((*unit).to_owned())).chain([Look::Versions]).collect();
     if host.roles.control_plane {
         looks.extend([Look::ApiServer, Look::Kubernetes, Look::Path(API_SERVER_MANIFEST.to_owned()), Look::EncryptionKeys]);
+        looks.add(Look::Content(TOKEN_KEYS.to_owned()));
         looks.extend(endpoint::looks(cluster));
     }
     if host.roles.control_plane || host.roles.etcd {
@@ -124,6 +129,7 @@ fn seen_of(cluster: &Cluster, seen: &Seen, drift: Drift) -> ClusterStatus {
         hosts,
         certificates: certificates::certificates(cluster, seen, Clock::seconds()),
         replacing_key: preconditions::replacing_key(cluster, seen).and_then(|refusal| refusal.because),
+        replacing_token_key: preconditions::replacing_token_key(cluster, seen).and_then(|refusal| refusal.because),
         versions,
     }
 }

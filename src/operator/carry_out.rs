@@ -21,7 +21,7 @@ use crate::backup::{BackupPlace, Bucket, Seal};
 use crate::clock::Clock;
 use crate::engine::{
     self, ApplyRequest, BackupRequest, CheckStatus, Context, Error, FolderStore, Follows, Given, Lock, Options, Removal, RenewRequest,
-    Replacement, ResetRequest, Silent, SnapshotWish, StatusRequest, Store as _, UpgradeRequest,
+    Replacement, ResetRequest, Silent, SnapshotWish, StatusRequest, Store as _, TokenKeyWish, UpgradeRequest,
 };
 use crate::failure::{Cause, Failure, Kind};
 
@@ -67,6 +67,8 @@ pub(super) async fn carry_out(task: &Task, means: &Means<'_>) -> Result<(), Erro
         Verb::Replace => replace(task, &asked, means).await,
         Verb::Reset => reset(task, &asked, means).await,
         Verb::RotateKey => rotate_key(task, means).await,
+        Verb::RotateTokenKey => rotate_token_key(task, TokenKeyWish::Replace, means).await,
+        Verb::EndTokenKey => rotate_token_key(task, TokenKeyWish::End { anyway: false }, means).await,
         Verb::Recover => Err(refused(task.verb).into_iter().collect::<Vec<_>>().into()),
         Verb::Upgrade => upgrade(task, &asked, means).await,
     }
@@ -210,6 +212,11 @@ async fn etcd_room(task: &Task, wanted: &EtcdRoom<'_>, means: &Means<'_>) -> Res
 async fn rotate_key(task: &Task, means: &Means<'_>) -> Result<(), Error> {
     let lock = means.lock(&task.cluster)?;
     engine::rotate_key(means.context, lock, &task.cluster, means.given, means.options).await.map(drop)
+}
+
+async fn rotate_token_key(task: &Task, wish: TokenKeyWish, means: &Means<'_>) -> Result<(), Error> {
+    let lock = means.lock(&task.cluster)?;
+    engine::rotate_token_key(means.context, lock, (&task.cluster, wish), means.given, means.options).await.map(drop)
 }
 
 async fn renew(task: &Task, asked: &Asked, means: &Means<'_>) -> Result<(), Error> {

@@ -15,7 +15,7 @@ use std::sync::OnceLock;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use kok_crds::model::{Cluster, Concealed, Host};
-use kok_pki::{Authorities, FIRST_ENCRYPTION_KEY, KubeconfigUser, Material, PkiError, Policy};
+use kok_pki::{Authorities, FIRST_ENCRYPTION_KEY, KubeconfigUser, Material, PkiError, Policy, Secret};
 use kok_tasks::digest::sha256;
 use kok_tasks::in_use::{KUBELET_SERVING, KUBELET_SERVING_KEY};
 use kok_tasks::plan::Plan;
@@ -82,7 +82,7 @@ impl Secrets {
         cluster: &Cluster,
         plan: &Plan,
         keepers: Keepers<'_>,
-        token: &Token,
+        (token, signing): (&Token, Option<&Secret>),
         links: &Links,
         now_seconds: i64,
         home: Option<&Path>,
@@ -91,6 +91,7 @@ impl Secrets {
         let mut secrets = Self::given(cluster, plan);
         names.retain(|name| !secrets.by_name.contains_key(name));
         let mut escrow = Escrowed::read(cluster, home)?;
+        let signs: Vec<SecretName> = names.extract_if(.., |name| matches!(name, SecretName::TokenKey { .. })).collect();
         secrets.encryption(cluster, &mut names, &mut escrow, links).await?;
         // Where nothing is to be done, and nothing to be kept, no key leaves a host.
         if !plan.is_empty() || escrow.lacks_what_hosts_have(keepers) {
@@ -99,7 +100,8 @@ impl Secrets {
         secrets.issued(cluster, &mut names);
         let owed = escrow.is_owed(keepers);
         if names.is_empty() && !owed {
-            return escrow.may_end().map(|()| secrets);
+            escrow.may_end()?;
+            return secrets.token_keys(signs, signing, &mut escrow, links).await.map(|()| secrets);
         }
         let now = OffsetDateTime::from_unix_timestamp(now_seconds).unwrap_or(OffsetDateTime::UNIX_EPOCH);
         let authorities = Signer::find(cluster, plan, (&names, owed), (keepers, &escrow), links, now).await?;
@@ -111,7 +113,32 @@ impl Secrets {
             let value = secrets.make(cluster, &authorities, token, now, &name)?;
             secrets.by_name.insert(name, value);
         }
-        Ok(secrets)
+        secrets.token_keys(signs, signing, &mut escrow, links).await.map(|()| secrets)
+    }
+
+    /// The key of service accounts that is to sign: `signing`, which this run has made, or that of a control plane. The escrow has it before any host gets it.
+    async fn token_keys(
+        &mut self,
+        names: Vec<SecretName>,
+        signing: Option<&Secret>,
+        escrow: &mut Escrowed<'_>,
+        links: &Links,
+    ) -> Result<(), Failure> {
+        for name in names {
+            let SecretName::TokenKey { keeper, key: wanted } = &name else { continue };
+            let key = match (keeper, signing) {
+                (Some(keeper), _) => keepers::signing_key(keeper, links).await?,
+                (None, Some(made)) => {
+                    self.made += 1;
+                    made.clone()
+                }
+                (None, None) => return Err(Failure::new(Kind::Internal, format!("{name} was not made"))),
+            };
+            keepers::is_key(&key, wanted, keeper.as_deref())?;
+            self.kept_in = escrow.signs_with(&key)?.or(self.kept_in.take());
+            self.by_name.insert(name, Zeroizing::new(key.expose().to_owned()));
+        }
+        Ok(())
     }
 
     /// Keys to encrypt with are no matter of certificates: they are those that are there, and one that is new. Their names are taken out of `names`.
@@ -231,7 +258,10 @@ impl Secrets {
             SecretName::JoinConfiguration { host: name } => {
                 documents::join_configuration(cluster, host(name)?, &token.text()).map_err(defect)?
             }
-            SecretName::EncryptionConfiguration { .. } | SecretName::HostFile { .. } | SecretName::HookVariable { .. } => {
+            SecretName::TokenKey { .. }
+            | SecretName::EncryptionConfiguration { .. }
+            | SecretName::HostFile { .. }
+            | SecretName::HookVariable { .. } => {
                 return Err(Failure::new(Kind::Internal, format!("{name} was not read")));
             }
             SecretName::DiscoveryKubeconfig => {

@@ -57,6 +57,7 @@ pub mod snapshot;
 pub mod speaker;
 pub mod support;
 pub mod templates;
+pub mod token_keys;
 pub mod upgrade;
 pub mod uploaded;
 pub mod user_certificate;

@@ -25,6 +25,7 @@ mod recovering;
 mod running;
 mod storage;
 mod together;
+mod token_keys;
 mod versions;
 mod virtual_address;
 
@@ -55,6 +56,7 @@ pub use recovering::etcd_works;
 pub use recovering::{check_best, check_chosen, check_goes_on, check_recovery, check_restore, check_source, has_begun, recovery_of, room};
 pub(crate) use running::endpoint as uploaded_endpoint;
 pub(crate) use running::version as uploaded_version;
+pub use token_keys::replacing_token_key;
 pub use versions::is_mixed as has_mixed_versions;
 pub(crate) use versions::kubelets_of_another_patch;
 
@@ -205,6 +207,7 @@ const CLUSTER_CHECKS: &[ClusterCheck] = &[
     of_cluster(MOVED, "nodes are at the addresses of the file", moved::check),
     of_cluster(FOUNDING, "the cluster is founded once, with the hosts of the file", bootstrap::check),
     of_cluster("encryption", "what etcd holds stays readable", encryption::check),
+    of_cluster("token-keys", "control planes take each other's tokens of service accounts", token_keys::check),
     of_cluster("proxy", "kube-proxy goes by what Kubernetes keeps", kube_proxy::mode),
     of_cluster("versions", "one version of Kubernetes runs", versions::check),
     of_cluster("running", "what runs already is the cluster of the file", running::check),
@@ -226,6 +229,7 @@ pub fn looks(cluster: &Cluster, host: &Host) -> Vec<Look> {
     looks.extend(bootstrap::looks(cluster, host));
     looks.extend(control_planes::looks(host));
     looks.extend(own_authorities::looks(cluster, host));
+    looks.extend(token_keys::looks(host));
     if !cluster.settings.node_dns.enabled && host.roles.is_node() {
         looks.push(Look::Path(NODE_DNS_UNIT_FILE.to_owned()));
     }
@@ -299,7 +303,7 @@ pub fn warnings_with(cluster: &Cluster, seen: &Seen, bundle: &Bundle) -> Vec<Ref
 pub fn reminders(cluster: &Cluster, seen: &Seen) -> Vec<Refusal> {
     let of_running = examine(cluster, seen)
         .into_iter()
-        .filter(|examined| ["running", "encryption"].contains(&examined.name))
+        .filter(|examined| ["running", "encryption", "token-keys"].contains(&examined.name))
         .flat_map(|examined| examined.findings);
     of_running.filter(|finding| finding.weight == Weight::Warning).map(|finding| finding.refusal).collect()
 }

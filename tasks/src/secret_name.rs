@@ -56,6 +56,13 @@ pub enum SecretName {
         /// The variable.
         name: String,
     },
+    /// The private key that signs tokens of service accounts, where it is another one than the host has.
+    TokenKey {
+        /// The control plane that has it; without one this run has made it.
+        keeper: Option<String>,
+        /// The name of the key that it has to be ([`crate::token_keys::key_id`]).
+        key: String,
+    },
     /// The API servers' EncryptionConfiguration with its keys.
     EncryptionConfiguration {
         /// The control plane that has the keys; without one there are none yet, and the first is made.
@@ -81,6 +88,8 @@ impl fmt::Display for SecretName {
                 write!(f, "EncryptionConfiguration with the keys of {keeper}")
             }
             Self::EncryptionConfiguration { keys, .. } => write!(f, "EncryptionConfiguration with the keys {}", keys.join(", ")),
+            Self::TokenKey { keeper: None, .. } => f.write_str("new key of service accounts"),
+            Self::TokenKey { keeper: Some(keeper), .. } => write!(f, "key of service accounts of {keeper}"),
             Self::DiscoveryKubeconfig => f.write_str("discovery kubeconfig"),
         }
     }

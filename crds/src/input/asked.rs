@@ -82,7 +82,9 @@ impl Input {
             (verb, several, _) if verb.is_of_named_hosts() => self.of_named_hosts(verb, several),
             (Verb::Recover, several, _) => self.of_recovery(several),
             (verb @ (Verb::Renew | Verb::Defragment), several, _) => self.of_some_hosts(verb, several),
-            (verb @ (Verb::Disarm | Verb::Backup | Verb::RotateKey), several, _) => of_whole_etcd(verb, several),
+            (verb @ (Verb::Disarm | Verb::Backup | Verb::RotateKey | Verb::RotateTokenKey | Verb::EndTokenKey), several, _) => {
+                of_whole_etcd(verb, several)
+            }
             (Verb::Upgrade, several, _) => self.of_upgrade(several),
             (Verb::Reset, resets, _) => self.of_resets(resets),
             (Verb::Apply, several, _) => several_apply(several),
@@ -314,12 +316,13 @@ fn of_whole_etcd(verb: Verb, operations: &[&Operation]) -> Result<Asked, Vec<Pro
     let because = match verb {
         Verb::Backup => "a backup is of the whole cluster, whoever of etcd's members it is taken of",
         Verb::RotateKey => "all control planes encrypt with the same key",
+        Verb::RotateTokenKey | Verb::EndTokenKey => "all control planes sign tokens of service accounts with the same key",
         _ => "an etcd that is full takes nothing new on any of them",
     };
     let arguments = &operation.main.arguments;
     let named_hosts = arguments.node().or_else(|| arguments.limit.clone()).map(|limit| {
         let problem = Problem::new(format!("{} names hosts", named(operation))).at(&limit.position);
-        problem.because(because).hint(if verb == Verb::RotateKey {
+        problem.because(because).hint(if matches!(verb, Verb::RotateKey | Verb::RotateTokenKey | Verb::EndTokenKey) {
             "leave them out: all control planes take part"
         } else {
             "leave them out: all members take part"

@@ -85,7 +85,16 @@ fn without_part(operation: &Operation) -> Option<Notice> {
     let looks = verb(operation).filter(|verb| {
         let changes = matches!(
             verb,
-            Verb::Apply | Verb::Backup | Verb::Defragment | Verb::Disarm | Verb::Recover | Verb::Renew | Verb::Reset | Verb::RotateKey
+            Verb::Apply
+                | Verb::Backup
+                | Verb::Defragment
+                | Verb::Disarm
+                | Verb::Recover
+                | Verb::Renew
+                | Verb::Reset
+                | Verb::RotateKey
+                | Verb::RotateTokenKey
+                | Verb::EndTokenKey
         );
         !changes && !verb.is_of_named_hosts()
     })?;

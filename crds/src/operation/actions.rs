@@ -70,6 +70,10 @@ pub enum Verb {
     Reset,
     /// Replace the key that Secrets are encrypted with.
     RotateKey,
+    /// Have another key sign the tokens of service accounts.
+    RotateTokenKey,
+    /// Have tokens refused that the key of service accounts from before has signed.
+    EndTokenKey,
     /// Show what can be seen of the cluster.
     Status,
     /// Let pods come to nodes again.
@@ -98,6 +102,8 @@ impl Verb {
             Self::Replace => "replace",
             Self::Reset => "reset",
             Self::RotateKey => "secrets rotate-key",
+            Self::RotateTokenKey => "certs rotate service-account",
+            Self::EndTokenKey => "certs rotate service-account --finish",
             Self::Status => "status",
             Self::Uncordon => "uncordon",
             Self::Upgrade => "upgrade",
@@ -171,6 +177,8 @@ pub static ACTIONS: &[Action] = &[
     planned("restore", "type `kokctl restore FILE -f …`: what is lost by it is asked of a person"),
     refused("rh8-compat", NEEDLESS),
     runs("rotate-encryption-key", Verb::RotateKey),
+    runs("rotate-service-account-key", Verb::RotateTokenKey),
+    runs("rotate-service-account-key-finish", Verb::EndTokenKey),
     runs("scale", Verb::Apply),
     refused("set-containerd-registry-mirror", MIRRORS),
     refused("strip-kylin-version", NEEDLESS),

@@ -24,6 +24,8 @@ pub(crate) fn check<'a>(invocations: impl Iterator<Item = &'a Invocation>, decod
                 | Verb::Recover
                 | Verb::Renew
                 | Verb::RotateKey
+                | Verb::RotateTokenKey
+                | Verb::EndTokenKey
                 | Verb::Status
         ) || verb.is_of_named_hosts())
             || invocation.action.name == "scale";

@@ -21,20 +21,18 @@ const READ: Duration = Duration::from_secs(30);
 const SEPARATOR: &str = "= next =\n";
 
 /// What is read, below `/etc/kubernetes`.
-const FILES: [&str; 7] = [
+const FILES: [&str; 6] = [
     "pki/ca.crt",
     "pki/etcd/ca.crt",
     "pki/front-proxy-ca.crt",
-    "pki/sa.pub",
     "apiserver/encryption.yaml",
     "manifests/kube-apiserver.yaml",
     "manifests/etcd.yaml",
 ];
-const SERVICE_ACCOUNTS: usize = 3;
-const ENCRYPTION: usize = 4;
+const ENCRYPTION: usize = 3;
 /// The place of the API server's manifest among these.
-pub(super) const API_SERVER: usize = 5;
-const ETCD: usize = 6;
+pub(super) const API_SERVER: usize = 4;
+const ETCD: usize = 5;
 
 /// These files of a host, empty where it does not have one. Among them is the key to encrypt with.
 pub(super) async fn texts(links: &Links, host: &str) -> Result<Vec<Zeroizing<String>>, Failure> {
@@ -82,7 +80,6 @@ fn of_backup(keys: &Escrow) -> Trusts {
         authorities: AuthorityKind::ALL
             .map(|kind| (kind, fingerprint(authorities.get(kind).certificate_pem()).unwrap_or_default()))
             .to_vec(),
-        service_accounts: Some(of_pem(&authorities.service_account().public_key_pem())),
         encryption: keys.encryption_keys().iter().map(|key| of_key(&key.name, key.secret.expose())).collect(),
     }
 }
@@ -93,7 +90,6 @@ fn of_host(texts: &[Zeroizing<String>]) -> (Trusts, Runs) {
     let authorities = kinds.into_iter().enumerate().filter_map(|(index, kind)| Some((kind, fingerprint(text(index)?)?))).collect();
     let trusts = Trusts {
         authorities,
-        service_accounts: text(SERVICE_ACCOUNTS).map(of_pem),
         encryption: encryption_keys(text(ENCRYPTION).unwrap_or_default()).into_iter().map(|(name, key)| of_key(name, key)).collect(),
     };
     (trusts, Runs { kubernetes: text(API_SERVER).and_then(image_version), etcd: text(ETCD).and_then(image_version) })
@@ -106,9 +102,4 @@ fn fingerprint(certificate: &str) -> Option<String> {
 /// What is encrypted with a key is found by its name.
 fn of_key(name: &str, key: &str) -> String {
     sha256(format!("{name}:{key}").as_bytes())
-}
-
-/// Where lines end is nobody's.
-fn of_pem(text: &str) -> String {
-    sha256(text.split_whitespace().collect::<String>().as_bytes())
 }

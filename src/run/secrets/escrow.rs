@@ -3,13 +3,15 @@
 use std::path::{Path, PathBuf};
 
 use kok_crds::model::Cluster;
-use kok_pki::{Authorities, AuthorityKind, Escrow, FoundAuthorities, Secret, escrow};
+use kok_pki::{Authorities, AuthorityKind, Escrow, FoundAuthorities, Policy, PrivateKey, Secret, escrow};
 use kok_tasks::preconditions::authority_kind;
+use kok_tasks::token_keys::TokenKeys;
 use time::OffsetDateTime;
 
 use super::encryption_key::{NamedKeys, read_encryption_keys};
 use super::keepers::Keepers;
 use crate::failure::{Failure, Kind};
+use crate::randomness::SystemRandomness;
 use crate::run::link::Links;
 use crate::state::{Keeping, Kept};
 
@@ -105,10 +107,36 @@ impl<'a> Escrowed<'a> {
         if let Some(kind) = AuthorityKind::ALL.into_iter().find(loses_key) {
             return Err(self.has_key_of_others(kind));
         }
-        if kept.service_account().public_key_pem() != authorities.service_account().public_key_pem() {
+        if !TokenKeys::parse(&authorities.token_keys()).has(&kept.service_account().public_key_pem()) {
             return Err(self.disagrees("the key of service accounts"));
         }
         Ok(())
+    }
+
+    /// The key of service accounts that is to be kept: while that is being replaced the new one, whichever of the two the asked host signs with.
+    fn service_account(&self, authorities: &Authorities) -> Secret {
+        let kept = self.kept.as_ref().map(|kept| kept.escrow.authorities().service_account());
+        let has_signed = |key: &PrivateKey| TokenKeys::parse(&authorities.token_keys()).has_before(&key.public_key_pem());
+        kept.filter(|key| !has_signed(key)).unwrap_or(authorities.service_account()).pem().clone()
+    }
+
+    /// Says that hosts are to sign tokens of service accounts with this key, and puts it into the file, if there is one, in the place of the one from before.
+    /// Says where, if it did.
+    pub(super) fn signs_with(&mut self, key: &Secret) -> Result<Option<PathBuf>, Failure> {
+        let Some(keeping) = &self.keeping else { return Ok(None) };
+        // What this run has put there counts, too.
+        self.kept = keeping.read().map_err(Failure::problem)?;
+        let Some(kept) = &self.kept else { return Ok(None) };
+        let authorities = with_service_account(kept.escrow.authorities(), key.clone())?;
+        let keys = self.encryption_keys();
+        let text: Secret = escrow(&self.cluster.name, &authorities, &keys.pairs());
+        if kept.text.expose() == text.expose() {
+            return Ok(None);
+        }
+        keeping.write(Some(kept), &text).map_err(Failure::problem)?;
+        let place = keeping.path().to_owned();
+        self.kept = keeping.read().map_err(Failure::problem)?;
+        Ok(Some(place))
     }
 
     fn place(&self) -> String {
@@ -171,13 +199,20 @@ impl<'a> Escrowed<'a> {
         self.has_authorities(authorities)?;
         // With which of them hosts write by now makes no other text.
         let keys = self.known_keys().clone().with(&self.encryption_keys()).newest_first();
-        let text: Secret = escrow(&self.cluster.name, authorities, &keys.pairs());
+        let authorities = with_service_account(authorities, self.service_account(authorities))?;
+        let text: Secret = escrow(&self.cluster.name, &authorities, &keys.pairs());
         if self.kept.as_ref().is_some_and(|kept| kept.text.expose() == text.expose()) {
             return Ok(None);
         }
         keeping.write(self.kept.as_ref(), &text).map_err(Failure::problem)?;
         Ok(Some(keeping.path().to_owned()))
     }
+}
+
+/// The same authorities with this key of service accounts. Nothing is made anew.
+fn with_service_account(authorities: &Authorities, key: Secret) -> Result<Authorities, Failure> {
+    let found = FoundAuthorities { service_account: Some(key), token_keys: None, ..authorities.found() };
+    Authorities::complete(found, &Policy::default(), OffsetDateTime::UNIX_EPOCH, &mut SystemRandomness).map_err(super::made_badly)
 }
 
 fn taken(lent: &kok_crds::Secret) -> Result<Kept, Failure> {

@@ -4,12 +4,13 @@ use std::collections::BTreeSet;
 use std::time::Duration;
 
 use kok_crds::model::{AuthorityName, AuthorityPair, Cluster};
-use kok_pki::{Authorities, AuthorityKind, FoundAuthorities, FoundAuthority, Material};
+use kok_pki::{Authorities, AuthorityKind, FoundAuthorities, FoundAuthority, Material, PrivateKey};
 use kok_tasks::identity;
 use kok_tasks::issued::is_kept_elsewhere;
 use kok_tasks::operations::Operation;
 use kok_tasks::plan::{Action, Plan};
 use kok_tasks::secret_name::SecretName;
+use kok_tasks::token_keys::key_id;
 use time::OffsetDateTime;
 use zeroize::Zeroizing;
 
@@ -23,8 +24,9 @@ use crate::run::link::Links;
 /// The certificate by which a joining host knows the cluster.
 pub(super) const CERTIFICATE: &str = "ca.crt";
 
-/// The key of service accounts.
+/// The key of service accounts, and the public keys by which their tokens are known.
 const SERVICE_ACCOUNT: &str = "sa.key";
+const TOKEN_KEYS: &str = "sa.pub";
 
 /// The hosts whose authorities are the cluster's, as far as it has any.
 #[derive(Debug, Clone, Copy, Default)]
@@ -71,11 +73,12 @@ pub(super) async fn read_authorities(
     let mut found = of_user(cluster, escrow.found(keepers, now)?);
     if let Some(host) = keepers.control_plane {
         let kinds = [AuthorityKind::Kubernetes, AuthorityKind::FrontProxy];
-        let files: Vec<&str> = kinds.into_iter().flat_map(|kind| files_of(cluster, kind)).chain([SERVICE_ACCOUNT]).collect();
+        let files: Vec<&str> = kinds.into_iter().flat_map(|kind| files_of(cluster, kind)).chain([SERVICE_ACCOUNT, TOKEN_KEYS]).collect();
         let mut texts = read_files(host, links, &files).await?.into_iter();
         found.kubernetes = pair(cluster, AuthorityKind::Kubernetes, &mut texts);
         found.front_proxy = pair(cluster, AuthorityKind::FrontProxy, &mut texts);
         found.service_account = texts.next().map(|key| secret(&key));
+        found.token_keys = texts.next().map(|keys| keys.to_string());
     }
     if let Some(host) = keepers.etcd {
         let files = files_of(cluster, AuthorityKind::Etcd);
@@ -86,6 +89,24 @@ pub(super) async fn read_authorities(
         Some(host) => unreadable(PKI, host, &error.to_string()),
         None => made_badly(error),
     })
+}
+
+/// The key by which a control plane signs tokens of service accounts.
+pub(super) async fn signing_key(host: &str, links: &Links) -> Result<kok_pki::Secret, Failure> {
+    let found = read_files(host, links, &[SERVICE_ACCOUNT]).await?.into_iter().next();
+    Ok(secret(&found.unwrap_or_default()))
+}
+
+/// Whether a key is the one that hosts are to sign with: what was put there by hand may not be what `sa.pub` says of it.
+pub(super) fn is_key(key: &kok_pki::Secret, wanted: &str, host: Option<&str>) -> Result<(), Failure> {
+    let found = PrivateKey::from_pem(key.clone()).ok().and_then(|key| key_id(&key.public_key_pem()));
+    if found.as_deref() == Some(wanted) {
+        return Ok(());
+    }
+    let failure = Failure::new(Kind::Host, format!("{SERVICE_ACCOUNT} is not the key that {TOKEN_KEYS} says signs"));
+    let failure = failure.at(host.map_or_else(|| "this run".to_owned(), |host| format!("host {host}: {PKI}")));
+    let because = format!("it is {}, and has to be {wanted}", found.as_deref().unwrap_or("no key that can be read"));
+    Err(failure.because(because).hint("let both files of that host be those of one key, and start its API server anew"))
 }
 
 fn secret(text: &str) -> kok_pki::Secret {
@@ -133,7 +154,9 @@ pub(super) async fn read_files(host: &str, links: &Links, files: &[&str]) -> Res
 /// The same of a folder, all in one command.
 pub(super) async fn read_in(folder: &str, host: &str, links: &Links, files: &[&str]) -> Result<Vec<Zeroizing<String>>, Failure> {
     let link = links.get(host).ok_or_else(|| Failure::new(Kind::Internal, format!("there is no connection to {host}")))?;
-    let lines: Vec<String> = files.iter().map(|file| format!("cat {folder}/{file} || exit 1\necho '{SEPARATOR}'")).collect();
+    // What is public can be made again of what is not.
+    let without = |file: &str| if file == TOKEN_KEYS { "2>/dev/null || :" } else { "|| exit 1" };
+    let lines: Vec<String> = files.iter().map(|file| format!("cat {folder}/{file} {}\necho '{SEPARATOR}'", without(file))).collect();
     let output = link.scripts().await?.run(Script::new(lines.join("\n")), Duration::from_secs(30)).await?;
     if !output.is_success() {
         return Err(unreadable(folder, host, &output.reason().unwrap_or_default()));

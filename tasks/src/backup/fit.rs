@@ -14,8 +14,6 @@ use crate::plan::Refusal;
 pub struct Trusts {
     /// Fingerprints of the certificates of authorities.
     pub authorities: Vec<(AuthorityKind, String)>,
-    /// Fingerprint of the public key of service accounts.
-    pub service_accounts: Option<String>,
     /// Fingerprints of the keys that etcd's content is encrypted with, each with its name.
     pub encryption: BTreeSet<String>,
 }
@@ -111,9 +109,7 @@ pub fn fits_host(manifest: &Manifest, wanted: &Trusts, host: &str, (has, runs): 
             refusals.push(other(name, &format!("/etc/kubernetes/{file}")));
         }
     }
-    if wanted.service_accounts != has.service_accounts {
-        refusals.push(other("key of service accounts", "/etc/kubernetes/pki/sa.pub"));
-    }
+    // Another key of service accounts is no matter of the data: pods get tokens of whichever signs by then.
     // What was written with any of them may be in the snapshot still; a newer one beside them does not matter.
     if !wanted.encryption.is_subset(&has.encryption) {
         refusals.push(other("key to encrypt with", crate::snapshot::ENCRYPTION));
@@ -147,7 +143,7 @@ mod tests {
 
     fn trusts(letter: &str) -> Trusts {
         let authorities = AuthorityKind::ALL.map(|kind| (kind, letter.to_owned())).to_vec();
-        Trusts { authorities, service_accounts: Some(letter.to_owned()), encryption: [letter.to_owned()].into() }
+        Trusts { authorities, encryption: [letter.to_owned()].into() }
     }
 
     fn runs(kubernetes: &str, etcd: &str) -> Runs {
@@ -172,8 +168,8 @@ mod tests {
     #[test]
     fn each_other_key_is_named() {
         let (is, runs) = (manifest("1.37.1", "3.6.8"), runs("1.37.1", "3.6.8"));
-        assert_eq!(refused(&is, &trusts("a"), &trusts("b"), &runs).len(), 5);
-        assert_eq!(refused(&is, &trusts("a"), &Trusts::default(), &runs).len(), 5);
+        assert_eq!(refused(&is, &trusts("a"), &trusts("b"), &runs).len(), 4);
+        assert_eq!(refused(&is, &trusts("a"), &Trusts::default(), &runs).len(), 4);
         let lost = Trusts { encryption: BTreeSet::new(), ..trusts("a") };
         assert_eq!(refused(&is, &trusts("a"), &lost, &runs), ["the backup has another key to encrypt with than the host"]);
     }

@@ -85,6 +85,8 @@ pub enum Look {
     EncryptionRead,
     /// With which keys the values in etcd are encrypted. All of it is read.
     EncryptedValues,
+    /// Which keys have signed the tokens of service accounts that stand in Secrets, asked from this host's API server.
+    TokenSecrets,
     /// What chronyd says of its synchronisation.
     TimeTracking,
     /// Lines of a file from [`super::BLOCK_BEGIN`] to [`super::BLOCK_END`], both included.
@@ -144,6 +146,7 @@ pub struct Looks {
     pub(super) encryption_keys: bool,
     pub(super) encryption_read: bool,
     pub(super) encrypted_values: bool,
+    pub(super) token_secrets: bool,
     pub(super) time: bool,
     pub(super) blocks: BTreeSet<String>,
     pub(super) commands: BTreeSet<String>,
@@ -198,6 +201,7 @@ impl Looks {
             Look::EncryptionKeys => self.encryption_keys = true,
             Look::EncryptionRead => self.encryption_read = true,
             Look::EncryptedValues => self.encrypted_values = true,
+            Look::TokenSecrets => self.token_secrets = true,
             Look::TimeTracking => self.time = true,
             Look::Block(path) => drop(self.blocks.insert(path)),
             Look::Command(name) => drop(self.commands.insert(name)),
@@ -258,7 +262,8 @@ impl Looks {
         let cluster = cluster.chain(asked(self.load_balancers, Look::LoadBalancers)).chain(asked(self.etcd, Look::Etcd));
         let cluster = cluster.chain(asked(self.etcd_data, Look::EtcdData)).chain(asked(self.encryption_keys, Look::EncryptionKeys));
         let cluster = cluster.chain(asked(self.encryption_read, Look::EncryptionRead));
-        let cluster = cluster.chain(asked(self.encrypted_values, Look::EncryptedValues));
+        let cluster =
+            cluster.chain(asked(self.encrypted_values, Look::EncryptedValues)).chain(asked(self.token_secrets, Look::TokenSecrets));
         let cluster = cluster.chain(self.api_endpoints.iter().cloned().map(Look::ApiEndpoint));
         let cluster = cluster.chain(self.workload.iter().cloned().map(Look::Workload));
         let cluster = cluster.chain(self.network_check.clone().map(Look::NetworkCheck));
@@ -307,6 +312,7 @@ impl Looks {
         kinds.contains(&true)
             || self.deprecated
             || self.encryption_read
+            || self.token_secrets
             || !self.workload.is_empty()
             || !self.addon_objects.is_empty()
             || !self.api_endpoints.is_empty()

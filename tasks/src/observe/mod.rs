@@ -33,6 +33,7 @@ mod state;
 mod swap;
 mod time;
 mod token;
+mod token_secrets;
 mod tree;
 mod versions;
 mod workload;
@@ -66,6 +67,7 @@ pub use state::{ImageState, ImageStore, Kind, Metadata, ModuleState, Observation
 pub use swap::SwapState;
 pub use time::{TimeSource, TimeTracking};
 pub use token::BootstrapTokenState;
+pub use token_secrets::TokenSecrets;
 pub use tree::Tree;
 pub use versions::{API_SERVER, CONTAINERD, CONTROLLERS, ETCD, Installed, KUBELET, ProgramVersions, STATIC_PODS, version_of};
 

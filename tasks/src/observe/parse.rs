@@ -153,6 +153,9 @@ fn read_programs(sections: &[Section<'_>], looks: &Looks, seen: &mut Observation
     if looks.encryption_read {
         seen.encryption_read = Some(super::encryption::read_read(sections)?);
     }
+    if looks.token_secrets {
+        seen.token_secrets = Some(super::token_secrets::read(sections)?);
+    }
     if looks.encrypted_values {
         seen.encrypted_values = Some(super::encryption::read_values(sections)?);
     }

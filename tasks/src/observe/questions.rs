@@ -25,6 +25,7 @@ fn questions(looks: &Looks) -> Vec<String> {
         (looks.encryption_keys, super::encryption::KEYS),
         (looks.encryption_read, super::encryption::READ),
         (looks.encrypted_values, super::encryption::VALUES),
+        (looks.token_secrets, super::token_secrets::SCRIPT),
         (looks.load_balancers, super::kubernetes::LOAD_BALANCERS),
         (looks.warnings, super::kubernetes::WARNINGS),
         (looks.last_words, super::last_words::SCRIPT),

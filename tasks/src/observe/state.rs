@@ -20,6 +20,7 @@ use super::pieces::Piece;
 use super::pod_network::PodNetwork;
 use super::swap::SwapState;
 use super::time::TimeTracking;
+use super::token_secrets::TokenSecrets;
 use super::versions::ProgramVersions;
 use super::workload::merged;
 use crate::drain::Workload;
@@ -70,6 +71,8 @@ pub struct Observations {
     pub encryption_read: Option<EncryptionRead>,
     /// What the values in etcd are encrypted with.
     pub encrypted_values: Option<EncryptedValues>,
+    /// Which keys have signed the tokens of service accounts that stand in Secrets.
+    pub token_secrets: Option<TokenSecrets>,
     /// Load balancers of hosts, by node: whether they have found an API server.
     pub load_balancers: Option<BTreeMap<String, bool>>,
     /// What runs on nodes that were asked for; or what was said instead.
@@ -252,6 +255,7 @@ impl Observations {
             encryption_keys: None,
             encryption_read: None,
             encrypted_values: None,
+            token_secrets: None,
             workload: None,
             load_balancers: None,
             api_endpoints: BTreeMap::new(),
@@ -304,6 +308,7 @@ impl Observations {
         self.encryption_keys = later.encryption_keys.or(self.encryption_keys.take());
         self.encryption_read = later.encryption_read.or(self.encryption_read.take());
         self.encrypted_values = later.encrypted_values.or(self.encrypted_values.take());
+        self.token_secrets = later.token_secrets.or(self.token_secrets.take());
         self.workload = merged(self.workload.take(), later.workload);
         self.load_balancers = later.load_balancers.or(self.load_balancers.take());
         self.kubernetes = later.kubernetes.or(self.kubernetes.take());

@@ -34,6 +34,7 @@ mod pod_routes;
 mod preflight;
 mod private_cluster_info;
 mod read_kubeconfigs;
+mod read_token_keys;
 mod ready;
 mod reboot;
 mod record;
@@ -85,6 +86,7 @@ pub use pod_routes::PodRoutes;
 pub use preflight::Preflight;
 pub use private_cluster_info::PrivateClusterInfo;
 pub use read_kubeconfigs::ReadKubeconfigs;
+pub use read_token_keys::{ReadTokenKeys, TokenKeysReader};
 pub use ready::{
     API_SERVER_MANIFEST, ApiServerReady, CredentialReady, NodesReady, SubnetReady, WorkloadReady, said_briefly, without_means,
 };
@@ -199,6 +201,8 @@ operations! {
     BootstrapToken,
     /// Controller manager and scheduler know their present kubeconfigs.
     ReadKubeconfigs,
+    /// A program of the control plane goes by the present keys of service accounts.
+    ReadTokenKeys,
     /// Controller manager and scheduler run.
     ControllersRun,
     /// Labels and taints of a node.

@@ -25,6 +25,7 @@ mod refusal;
 mod renew;
 mod reset;
 mod rotate_key;
+mod rotate_token_key;
 mod select;
 mod supply;
 mod why;
@@ -52,5 +53,8 @@ pub use refusal::Refusal;
 pub use renew::{renew, renew_looks};
 pub use reset::{reset, reset_looks};
 pub use rotate_key::{KeyRotation, KeyStage, key_to_encrypt_with, rotate_key, rotate_key_looks};
+pub use rotate_token_key::{
+    TokenKeyRotation, TokenKeyStage, TokenKeyStanding, may_end_token_key, rotate_token_key, rotate_token_key_looks, token_key_standing,
+};
 pub use select::{Choice, Selection};
 pub use why::Why;

@@ -8,6 +8,7 @@ use super::owner::is_recorded;
 use crate::list::certificates;
 use crate::observe::Look;
 use crate::plan::{Refusal, Seen};
+use crate::token_keys::TokenKeys;
 
 /// Which authority of the certificates it is.
 #[must_use]
@@ -83,12 +84,13 @@ const OF_OTHERS: &str = "name hosts that have no cluster; or, if this one can go
 const ANOTHER: &str =
     "name another file as `escrow`, and apply puts in what the hosts have; or, if the cluster can go, take it down with `kokctl reset`";
 
-/// Only what has the same form can be compared as a text; of others, whoever puts the keys into the file compares them themselves.
+/// Only what has the same form can be compared as a text; of others, whoever puts the keys into the file compares them themselves. While the key is being
+/// replaced hosts know both.
 fn has_other_accounts(host: &Host, ours: &str, seen: &Seen) -> bool {
-    let theirs = seen.observations(&host.name).contents.get(&accounts()).map(|text| String::from_utf8_lossy(text).into_owned());
-    let lines = |text: &str| text.lines().map(|line| line.trim().to_owned()).filter(|line| !line.is_empty()).collect::<Vec<_>>();
-    let (theirs, ours) = (lines(&theirs.unwrap_or_default()), lines(ours));
-    theirs.first() == ours.first() && theirs != ours
+    let theirs = seen.observations(&host.name).contents.get(&accounts()).map(|text| TokenKeys::parse(&String::from_utf8_lossy(text)));
+    let form = |text: &str| text.trim().lines().next().map(|line| line.trim().to_owned());
+    let theirs = theirs.unwrap_or_default();
+    theirs.signer().is_some_and(|signer| form(signer) == form(ours)) && !theirs.has(ours)
 }
 
 /// The certificates of an authority that a host has.

@@ -69,7 +69,7 @@ fn kept_with(world: &World, same: &[AuthorityName], service_account: Option<kok_
         same.contains(&name).then(|| (of_host(world, path), Some(key)))
     };
     let [kubernetes, etcd, front_proxy] = FILES.map(|(name, path)| pair(name, path));
-    let found = FoundAuthorities { kubernetes, etcd, front_proxy, service_account };
+    let found = FoundAuthorities { kubernetes, etcd, front_proxy, service_account, token_keys: None };
     let now = time::OffsetDateTime::from_unix_timestamp(NOW).unwrap();
     let authorities = Authorities::complete(found, &identity::policy(&world.cluster), now, &mut System).unwrap();
     let text = escrow(&world.cluster.name, &authorities, &[]);

@@ -66,6 +66,7 @@ mod recovers;
 mod release_build;
 mod roles;
 mod secrets;
+mod service_accounts;
 mod two_clusters;
 mod upgrades;
 mod upgrades_story;

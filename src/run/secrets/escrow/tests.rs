@@ -156,7 +156,8 @@ async fn the_key_to_encrypt_with_is_fetched_only_where_something_is_done_or_lack
     let keepers = Keepers { encryption: Some("cp1"), ..CP1 };
     let prepared = async || {
         let token = Token::generate().unwrap_or_else(|_| panic!("no randomness"));
-        let secrets = Secrets::prepare(&cluster, &Plan::default(), keepers, &token, &Links::new(), now.unix_timestamp(), None).await;
+        let secrets =
+            Secrets::prepare(&cluster, &Plan::default(), keepers, (&token, None), &Links::new(), now.unix_timestamp(), None).await;
         secrets.map(|secrets| secrets.made()).map_err(|failure| failure.what)
     };
     Escrowed::read(&cluster, None).unwrap().keep(&authorities(now), NONE).unwrap();
@@ -223,4 +224,42 @@ fn what_is_lent_is_taken_and_kept_nowhere() {
     assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
     let ended = lent.found(NONE, now + Duration::days(36_500)).err().unwrap();
     assert!(ended.at.unwrap().contains("berlin.escrow"));
+}
+
+/// While the key of service accounts is being replaced hosts know both, and the new one is kept, whichever of them the asked host signs with.
+#[test]
+fn a_new_key_of_service_accounts_takes_the_place_of_the_old_one() {
+    let folder = tempfile::tempdir().unwrap();
+    let (cluster, now) = (cluster(folder.path(), CLUSTER), OffsetDateTime::now_utc());
+    let (made, new) = (authorities(now), PrivateKey::generate(Policy::default().algorithm, &mut SystemRandomness).unwrap());
+    let read = || Escrowed::read(&cluster, None).unwrap();
+    let kept = || read().found(NONE, now).unwrap().service_account.unwrap().expose().to_owned();
+    let known = TokenKeys::parse(&made.service_account().public_key_pem()).with_next(&new.public_key_pem());
+    let host = |key: &PrivateKey, known: &TokenKeys| {
+        let found = FoundAuthorities { service_account: Some(key.pem().clone()), token_keys: Some(known.text()), ..made.found() };
+        Authorities::complete(found, &Policy::default(), now, &mut SystemRandomness).unwrap()
+    };
+    let before = host(made.service_account(), &known);
+    let after = host(&new, &known.signing_with(&new.public_key_pem()));
+    read().keep(&made, NONE).unwrap();
+    assert!(
+        read().keep(&before, CP1).unwrap().is_none() && kept() == made.service_account().pem().expose(),
+        "none signs with the new one yet"
+    );
+    assert!(read().signs_with(new.pem()).unwrap().is_some());
+    assert!(read().signs_with(new.pem()).unwrap().is_none() && kept() == new.pem().expose());
+    for host in [&before, &after] {
+        assert!(read().keep(host, CP1).unwrap().is_none() && kept() == new.pem().expose());
+    }
+    // Another machine's, which knows nothing of it, goes by what hosts sign with; and takes part in nothing when the old key is gone.
+    fs::remove_file(folder.path().join("berlin.escrow")).unwrap();
+    read().keep(&made, NONE).unwrap();
+    assert!(
+        read().keep(&host(&new, &known.signing_with(&new.public_key_pem()).alone()), CP1).err().unwrap().what.contains("service accounts")
+    );
+    assert!(read().keep(&after, CP1).unwrap().is_some() && kept() == new.pem().expose());
+    // A control plane that joins meanwhile knows both.
+    let files = after.files();
+    let keys = files.iter().find(|file| file.path() == "pki/sa.pub").map(|file| TokenKeys::parse(file.content.expose()));
+    assert!(keys.is_some_and(|keys| keys.has(&new.public_key_pem()) && keys.has_before(&made.service_account().public_key_pem())));
 }

@@ -7,7 +7,7 @@ use kok_tasks::drain::{Cordon, judge};
 use kok_tasks::given::without_value;
 use kok_tasks::observe::{NodeState, PodNetwork};
 use kok_tasks::operations::{
-    KeepOut, LetIn, NetworkCheck, Operation, Stage, TOKEN_VALIDITY, VIRTUAL_ROUTER_CHECK_FILE, VIRTUAL_ROUTER_CHECK_UNIT,
+    KeepOut, LetIn, NetworkCheck, Operation, Stage, TOKEN_VALIDITY, TokenKeysReader, VIRTUAL_ROUTER_CHECK_FILE, VIRTUAL_ROUTER_CHECK_UNIT,
     VIRTUAL_ROUTER_CONFIGURATION, VIRTUAL_ROUTER_FOLDER, VIRTUAL_ROUTER_READ, VIRTUAL_ROUTER_STATE, VIRTUAL_ROUTER_UNIT,
     VIRTUAL_ROUTER_UNIT_FILE,
 };
@@ -79,6 +79,16 @@ impl World {
             Operation::ReadKubeconfigs(_) => {
                 let host = self.host(host);
                 host.programs.values_mut().for_each(|started| *started = host.now);
+            }
+            Operation::ReadTokenKeys(read) => {
+                let host = self.host(host);
+                host.uses("/etc/kubernetes/pki/sa.key");
+                host.uses("/etc/kubernetes/pki/sa.pub");
+                let program = match read.reader {
+                    TokenKeysReader::ApiServer => "kube-apiserver",
+                    TokenKeysReader::ControllerManager => "kube-controller-manager",
+                };
+                host.programs.insert(program.to_owned(), host.now);
             }
             Operation::KubeletFinalize(finalize) => self.finalize(host, &finalize.configuration),
             Operation::Addons(addons) => {

@@ -1,0 +1,308 @@
+//! The plans that replace the key which signs the tokens of service accounts, one for each stage: every API server knows the new one, every one signs with it,
+//! and the one from before goes. Tokens are taken all the while, whichever of the two has signed them (Kubernetes, `--service-account-key-file`: any of the
+//! keys verifies). How far a host has come stands in its `sa.pub` ([`TokenKeys`]).
+
+use std::time::Duration;
+
+use kok_crds::listed;
+use kok_crds::model::{Cluster, Host};
+
+use super::draft::{Draft, Edge};
+use super::graph::Plan;
+use super::id::{StepId, StepName};
+use super::make::{Making, Seen, compared, defect, enter};
+use super::reason::Reason;
+use super::refusal::Refusal;
+use super::select::Selection;
+use crate::gate::{Disruption, Need};
+use crate::observe::{ApiServerState, Look, Looks, PathState};
+use crate::operations::{ApiServerReady, ControllersRun, Operation, ReadTokenKeys, TokenKeysReader};
+use crate::preconditions;
+use crate::resources::{File, FileContent, Replace, Resource};
+use crate::secret_name::SecretName;
+use crate::speaker::speaker;
+use crate::token_keys::{SIGNING_KEY, TOKEN_KEYS, TokenKeys, key_id};
+
+/// What of it is done by a plan.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum TokenKeyStage {
+    /// Every API server knows tokens of the new key.
+    Known,
+    /// Every API server, and every controller manager, signs with it.
+    Signs,
+    /// No API server knows tokens of another one.
+    Alone,
+}
+
+/// A stage on the way to a new key.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct TokenKeyRotation<'a> {
+    /// The public key, in PEM.
+    pub key: &'a str,
+    /// The control plane that has the private key; nothing if this run has made it.
+    pub keeper: Option<&'a str>,
+    /// What is done now.
+    pub stage: TokenKeyStage,
+}
+
+/// How far control planes have come.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum TokenKeyStanding {
+    /// All of them sign with the same key, and know tokens of no other one.
+    One,
+    /// Some of them sign with a new key: this one, which that host has.
+    Begun {
+        /// The public key, in PEM.
+        key: String,
+        /// A control plane that signs with it.
+        keeper: String,
+    },
+    /// All of them sign with it, and the one from before is taken still.
+    Replaced {
+        /// The public key, in PEM.
+        key: String,
+        /// A control plane that signs with it.
+        keeper: String,
+        /// For how many seconds each of them has had it.
+        age_seconds: u64,
+    },
+}
+
+const TASK: &str = "service-accounts";
+const READY: StepName<'static> = StepName::new(TASK, "api-server");
+const RUN: StepName<'static> = StepName::new(TASK, "controllers");
+
+/// As long as kubeadm gives a control plane, and what a kubelet waits before it starts anew what has ended again and again (`MaxContainerBackOff`).
+const STARTED_WITHIN: Duration = Duration::from_secs(240 + 300);
+/// What does not end by itself is killed after half a minute.
+const ENDED_WITHIN: Duration = Duration::from_secs(120);
+
+/// A kubelet asks for another token when most of the time of the one that a pod has is over, and after a day at the latest (its token manager's `maxTTL`);
+/// programs read theirs again within minutes.
+const LONGEST_TOKEN: u64 = 25 * 3600;
+
+/// Options of an API server by which it goes by other files.
+const OWN_OPTIONS: [&str; 3] = ["service-account-key-file", "service-account-signing-key-file", "service-account-signing-endpoint"];
+
+/// What a first look at a host asks.
+#[must_use]
+pub fn rotate_token_key_looks(host: &Host) -> Looks {
+    if !host.roles.control_plane {
+        return Looks::default();
+    }
+    // Of the public keys a step asks more, with what it expects.
+    let files = [Look::Path(SIGNING_KEY.to_owned()), Look::Content(TOKEN_KEYS.to_owned())];
+    files.into_iter().chain([Look::Programs, Look::ApiServer, Look::TokenSecrets]).collect()
+}
+
+/// How far a cluster has come.
+///
+/// # Errors
+/// [`Refusal`]s where the key can't be replaced now: all control planes have to answer, and to go by the files that kubeadm makes.
+pub fn token_key_standing(cluster: &Cluster, seen: &Seen) -> Result<TokenKeyStanding, Vec<Refusal>> {
+    let refusals = refused(cluster, seen);
+    if !refusals.is_empty() {
+        return Err(refusals);
+    }
+    let planes: Vec<(&Host, TokenKeys)> = cluster.control_planes().map(|host| (host, keys(seen, host))).collect();
+    let signer = |keys: &TokenKeys| keys.signer().unwrap_or_default().to_owned();
+    // The newest is the one beside which every other one has signed before.
+    let replaces = |keys: &TokenKeys| planes.iter().all(|(_, other)| signer(other) == signer(keys) || keys.has_before(&signer(other)));
+    let Some((keeper, newest)) = planes.iter().find(|(_, keys)| replaces(keys)) else {
+        return Err(vec![strangers(&planes)]);
+    };
+    let (key, keeper) = (signer(newest), keeper.name.clone());
+    if planes.iter().any(|(_, keys)| signer(keys) != key) {
+        return Ok(TokenKeyStanding::Begun { key, keeper });
+    }
+    if planes.iter().all(|(_, keys)| keys.before().next().is_none()) {
+        return Ok(TokenKeyStanding::One);
+    }
+    let age_seconds = planes.iter().map(|(host, _)| age(seen, host)).min().unwrap_or_default();
+    Ok(TokenKeyStanding::Replaced { key, keeper, age_seconds })
+}
+
+/// What speaks against the end of a replacement, after which tokens of the key from before are refused.
+///
+/// # Errors
+/// [`Refusal`]s: pods may have such tokens, or Secrets do.
+pub fn may_end_token_key(cluster: &Cluster, (key, age_seconds): (&str, u64), seen: &Seen) -> Result<(), Vec<Refusal>> {
+    let mut refusals = Vec::new();
+    if age_seconds < LONGEST_TOKEN {
+        let hours = (LONGEST_TOKEN - age_seconds).div_ceil(3600);
+        let refusal = Refusal::new("pods may still have tokens that the key from before has signed");
+        let refusal =
+            refusal.because("kubelets ask for new ones within an hour, or within a day where a pod wants tokens that last longer");
+        refusals.push(refusal.hint(format!(
+            "end it in {hours} h; or with --anyway, if that key is in wrong hands: pods whose tokens are refused have to be started anew"
+        )));
+    }
+    let secrets = speaker(cluster, seen).and_then(|host| seen.observations(&host.name).token_secrets.as_ref());
+    let unknown = |said: &str| Refusal::new("it is not known which Secrets have tokens of the key from before").because(said.to_owned());
+    match secrets {
+        None => refusals.push(unknown("nobody was asked").passing()),
+        Some(Err(said)) => refusals.push(unknown(said).hint("repeat the command when the API server answers").passing()),
+        Some(Ok(secrets)) => {
+            let own = key_id(key);
+            let others = secrets.iter().filter(|(_, signed)| Some(*signed) != own.as_ref()).map(|(name, _)| name.as_str());
+            refusals.extend(in_secrets(&others.collect::<Vec<_>>()));
+        }
+    }
+    if refusals.is_empty() { Ok(()) } else { Err(refusals) }
+}
+
+fn in_secrets(names: &[&str]) -> Option<Refusal> {
+    let (namespace, name) = names.first()?.split_once('/')?;
+    let refusal = Refusal::new("Secrets have tokens that the key from before has signed").because(listed(names.iter().copied()));
+    Some(refusal.hint(format!(
+        "delete those that nobody uses; of others take the token out, and another one is put in: `kubectl patch secret {name} -n {namespace} --type=json \
+         -p '[{{\"op\":\"remove\",\"path\":\"/data/token\"}}]'`. Give the new ones to who has the old ones outside the cluster"
+    )))
+}
+
+/// The plan for a stage.
+///
+/// # Errors
+/// As [`token_key_standing`].
+pub fn rotate_token_key(cluster: &Cluster, rotation: &TokenKeyRotation<'_>, seen: &Seen) -> Result<Making, Vec<Refusal>> {
+    let refusals = refused(cluster, seen);
+    if !refusals.is_empty() {
+        return Err(refusals);
+    }
+    let (mut plan, mut edges) = (Plan::default(), Vec::new());
+    let mut before = None;
+    for host in cluster.control_planes() {
+        let draft = draft_of(host, rotation, seen, before);
+        edges.extend(enter(&mut plan, draft).map_err(|refusal| vec![refusal])?);
+        before = Some(host);
+    }
+    for Edge { later, earlier, reason } in edges {
+        plan.order(&later, &earlier, reason).map_err(|sentence| vec![defect(sentence)])?;
+    }
+    compared(plan, seen, &Selection::whole())
+}
+
+/// The files of all hosts at once, for whoever runs has read his; then who reads them, one host after the other.
+fn draft_of<'a>(host: &'a Host, rotation: &TokenKeyRotation<'_>, seen: &Seen, before: Option<&Host>) -> Draft<'a> {
+    let mut draft = Draft::new(&host.name, TASK);
+    let signs = signing_key(rotation, seen, host).map(|file| draft.add("key", Resource::File(file)));
+    let keys = wanted(rotation, &self::keys(seen, host));
+    let known = draft.add("keys", Resource::File(File::text(TOKEN_KEYS, keys.text()).mode(0o600)));
+    if let Some(signs) = &signs {
+        draft.needs(&known, signs, Reason::Because("it says which key signs"));
+    }
+    let read = draft.add("api-server-reads", Operation::ReadTokenKeys(ReadTokenKeys { reader: TokenKeysReader::ApiServer }));
+    draft.within(ENDED_WITHIN);
+    draft.gated(&read, Disruption::RestartApiServer { host: host.name.clone() }, Need::Wanted);
+    draft.follows(&read, &known, Reason::Reads);
+    if let Some(signs) = &signs {
+        draft.follows(&read, signs, Reason::Reads);
+    }
+    let ready = draft.add(READY, Operation::ApiServerReady(ApiServerReady { version: None }));
+    draft.within(STARTED_WITHIN);
+    draft.follows(&ready, &read, Reason::Because("the kubelet starts it again"));
+    if let Some(before) = before {
+        draft.needs(&read, &READY.on(&before.name), Reason::InTurn("what works is started anew only while everything before it works"));
+    }
+    if rotation.stage == TokenKeyStage::Signs {
+        controllers(&mut draft, (signs.as_ref(), &ready), before);
+    }
+    draft
+}
+
+fn controllers(draft: &mut Draft<'_>, (signs, ready): (Option<&StepId>, &StepId), before: Option<&Host>) {
+    let read = draft.add("controllers-read", Operation::ReadTokenKeys(ReadTokenKeys { reader: TokenKeysReader::ControllerManager }));
+    draft.within(ENDED_WITHIN);
+    draft.needs(&read, ready, Reason::Because("it gives back its lease through the API server beside it"));
+    if let Some(signs) = signs {
+        draft.follows(&read, signs, Reason::Reads);
+    }
+    if let Some(before) = before {
+        draft.needs(&read, &RUN.on(&before.name), Reason::InTurn("of several controller managers one has to go on"));
+    }
+    let run = draft.add(RUN, Operation::ControllersRun(ControllersRun));
+    draft.within(STARTED_WITHIN);
+    draft.follows(&run, &read, Reason::Because("the kubelet starts it again"));
+}
+
+fn keys(seen: &Seen, host: &Host) -> TokenKeys {
+    let text = seen.observations(&host.name).contents.get(TOKEN_KEYS).map(|text| String::from_utf8_lossy(text));
+    TokenKeys::parse(&text.unwrap_or_default())
+}
+
+fn wanted(rotation: &TokenKeyRotation<'_>, has: &TokenKeys) -> TokenKeys {
+    match rotation.stage {
+        TokenKeyStage::Known => has.with_next(rotation.key),
+        TokenKeyStage::Signs => has.signing_with(rotation.key),
+        TokenKeyStage::Alone => has.alone(),
+    }
+}
+
+/// The private key, where a host has another one by what it says.
+fn signing_key(rotation: &TokenKeyRotation<'_>, seen: &Seen, host: &Host) -> Option<File> {
+    let has = keys(seen, host);
+    if rotation.stage != TokenKeyStage::Signs || wanted(rotation, &has).signer() == has.signer() {
+        return None;
+    }
+    let found = seen.observations(&host.name).paths.get(SIGNING_KEY).and_then(PathState::present);
+    let because = "another key is to sign".to_owned();
+    let replace = found.map(|found| Replace { because, changed_nanoseconds: found.changed_nanoseconds });
+    let name = SecretName::TokenKey { keeper: rotation.keeper.map(str::to_owned), key: key_id(rotation.key).unwrap_or_default() };
+    Some(File::new(SIGNING_KEY, 0o600, FileContent::Secret { name, replace, without: None }))
+}
+
+/// For how many seconds a host has had its key, by its own clock.
+fn age(seen: &Seen, host: &Host) -> u64 {
+    let observed = seen.observations(&host.name);
+    let changed = observed.paths.get(SIGNING_KEY).and_then(PathState::present).map(|file| file.changed_nanoseconds);
+    let age = changed.map_or(0, |changed| (observed.clock_nanoseconds - changed) / 1_000_000_000);
+    u64::try_from(age).unwrap_or_default()
+}
+
+fn refused(cluster: &Cluster, seen: &Seen) -> Vec<Refusal> {
+    let refusals = preconditions::check_reset(cluster, seen);
+    if !refusals.is_empty() {
+        return refusals;
+    }
+    let options = &cluster.settings.components.api_server.options;
+    if let Some(own) = OWN_OPTIONS.iter().find(|name| options.contains_key(**name)) {
+        let refusal = Refusal::new(format!("the file has an option of API servers of its own, `{own}`"));
+        let refusal = refusal.because("they go by other keys of service accounts than those that kubeadm makes");
+        return vec![refusal.hint("replace the key where that option leads to; or take the option out, and run `kokctl apply`")];
+    }
+    cluster.control_planes().filter_map(|host| unfit(seen, host)).collect()
+}
+
+/// What keeps the key of a control plane from being replaced.
+fn unfit(seen: &Seen, host: &Host) -> Option<Refusal> {
+    let at = |what: &str| Refusal::new(what).at(format!("host {} ({})", host.name, host.address));
+    match &seen.observations(&host.name).api_server {
+        Some(ApiServerState::Ready) => {}
+        Some(ApiServerState::NotReady(said)) => {
+            let refusal = at("its API server is not ready, and has to know the new key").because(said.trim().to_owned());
+            return Some(refusal.hint("see `kokctl status`, and mend it first").passing());
+        }
+        Some(ApiServerState::Absent) | None => {
+            return Some(
+                at("it is no control plane of the cluster yet").hint("run `kokctl apply` first, or take the host out of the file"),
+            );
+        }
+    }
+    let has_none = keys(seen, host).signer().is_none();
+    has_none.then(|| at(&format!("{TOKEN_KEYS} has no key in it")).hint("copy it from another control plane, or from a backup"))
+}
+
+/// Two control planes that know nothing of each other's keys.
+fn strangers(planes: &[(&Host, TokenKeys)]) -> Refusal {
+    let mut hosts: Vec<&str> = Vec::new();
+    for (host, keys) in planes {
+        if planes.iter().any(|(_, other)| keys.signer().is_some_and(|signer| !other.has(signer))) {
+            hosts.push(&host.name);
+        }
+    }
+    let refusal = Refusal::new("control planes sign tokens of service accounts with keys that others don't know");
+    let refusal = refusal.because(format!("tokens of {} are refused elsewhere", listed(hosts)));
+    refusal.hint(format!(
+        "copy {SIGNING_KEY} and {TOKEN_KEYS} from a control plane that signs as most do to the others, and start their API servers anew"
+    ))
+}

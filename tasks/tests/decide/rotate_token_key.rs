@@ -1,0 +1,251 @@
+//! Another key of service accounts: in which order control planes get it, and that every token is taken by all of them at every moment, whoever is killed.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use kok_tasks::facts::HostFacts;
+use kok_tasks::observe::{ApiServerState, Observations};
+use kok_tasks::operations::{Operation, ReadTokenKeys, TokenKeysReader};
+use kok_tasks::plan::{
+    Action, Making, Plan, Refusal, Seen, TokenKeyRotation, TokenKeyStage, TokenKeyStanding, may_end_token_key, rotate_token_key,
+    rotate_token_key_looks, token_key_standing,
+};
+use kok_tasks::token_keys::{SIGNING_KEY, TOKEN_KEYS, TokenKeys, key_id};
+
+use crate::bootstrap::told;
+use crate::support::world::World;
+use crate::support::{cluster_of, good_facts, own_etcd_of_three};
+
+const ONE: &str = include_str!("../fixtures/cluster.yaml");
+const THREE: &str = include_str!("../fixtures/highly-available.yaml");
+
+/// The public half of what a run makes: the model's private halves are what the names of secrets stand for.
+const NEW: &str = "-----BEGIN PUBLIC KEY-----\nAAAA\n-----END PUBLIC KEY-----\n";
+
+/// A cluster, and what its API servers have read at their start: private key and public keys.
+#[derive(Clone)]
+struct Story {
+    world: World,
+    read: BTreeMap<String, (String, TokenKeys)>,
+    old: String,
+}
+
+impl Story {
+    fn of(text: &str) -> Self {
+        let world = World::bare_of(cluster_of(text)).converge();
+        let old = world.hosts["cp1"].text(SIGNING_KEY).to_owned();
+        let mut story = Self { world, read: BTreeMap::new(), old };
+        story.planes().iter().for_each(|host| story.reads(host));
+        story
+    }
+
+    fn planes(&self) -> Vec<String> {
+        self.world.cluster.control_planes().map(|host| host.name.clone()).collect()
+    }
+
+    fn keys(&self, host: &str) -> TokenKeys {
+        TokenKeys::parse(self.world.hosts[host].text(TOKEN_KEYS))
+    }
+
+    fn reads(&mut self, host: &str) {
+        let key = self.world.hosts[host].text(SIGNING_KEY).to_owned();
+        self.read.insert(host.to_owned(), (key, self.keys(host)));
+    }
+
+    /// The public half of a private key.
+    fn public(&self, key: &str) -> String {
+        if key == self.old { Self::of_old(&self.world) } else { NEW.to_owned() }
+    }
+
+    fn of_old(world: &World) -> String {
+        world.cluster.control_planes().next().map(|host| world.secret_file(&host.name, "pki/sa.pub")).unwrap()
+    }
+
+    /// Everybody takes what anybody signs, and everybody what was signed before, until that ends.
+    fn all_are_taken(&self, is_ended: bool, after: &str) {
+        let signed: BTreeSet<String> = self.read.values().map(|(key, _)| self.public(key)).collect();
+        let before = (!is_ended).then(|| Self::of_old(&self.world));
+        for (host, (_, known)) in &self.read {
+            for key in signed.iter().chain(&before) {
+                assert!(known.has(key), "{host} refuses a token after {after}: {known:?}");
+            }
+        }
+    }
+
+    fn seen(&self) -> Seen {
+        let mut seen = Seen::default();
+        for (host, number) in self.world.cluster.hosts.iter().zip(11..) {
+            let cluster = self.world.hosts[&host.name].has("/var/lib/kokctl/cluster").then(|| self.world.cluster.name.clone());
+            seen.add_facts(&host.name, HostFacts { cluster, ..good_facts(&host.name, number) });
+            seen.add_observations(&host.name, self.world.look(&host.name, rotate_token_key_looks(host).iter()));
+        }
+        seen
+    }
+
+    fn standing(&self) -> TokenKeyStanding {
+        token_key_standing(&self.world.cluster, &self.seen()).unwrap()
+    }
+
+    fn plan(&self, rotation: &TokenKeyRotation<'_>) -> Plan {
+        let mut seen = self.seen();
+        loop {
+            match rotate_token_key(&self.world.cluster, rotation, &seen).unwrap() {
+                Making::Made(plan) => return *plan,
+                Making::LookFirst(asked) => {
+                    for (host, looks) in asked {
+                        seen.add_observations(&host, self.world.look(&host, looks.iter()));
+                    }
+                }
+                other => panic!("{other:?}"),
+            }
+        }
+    }
+
+    /// So many steps of these stages; how many are left of them at the end.
+    fn driven(&mut self, stages: &[TokenKeyStage], mut steps: usize) -> usize {
+        let (key, keeper) = match self.standing() {
+            TokenKeyStanding::One => (NEW.to_owned(), None),
+            TokenKeyStanding::Begun { key, keeper } | TokenKeyStanding::Replaced { key, keeper, .. } => (key, Some(keeper)),
+        };
+        for stage in stages {
+            loop {
+                let plan = self.plan(&TokenKeyRotation { key: &key, keeper: keeper.as_deref(), stage: *stage });
+                if plan.is_empty() {
+                    break;
+                }
+                // All of one plan, as a run does it: who looks again after each step would write the private key again and again.
+                let begun = self.world.clone();
+                for done in 1..=plan.changes().count() {
+                    if steps == 0 {
+                        return 0;
+                    }
+                    steps -= 1;
+                    let mut world = begun.clone();
+                    world.carry_out_some(&plan, done);
+                    let before = std::mem::replace(&mut self.world, world);
+                    self.have_read(&before, &plan);
+                    self.all_are_taken(stages.contains(&TokenKeyStage::Alone), &format!("{stage:?}"));
+                }
+            }
+        }
+        steps
+    }
+
+    /// API servers that were started anew by what was done.
+    fn have_read(&mut self, before: &World, plan: &Plan) {
+        let reader = Operation::ReadTokenKeys(ReadTokenKeys { reader: TokenKeysReader::ApiServer });
+        for host in self.planes() {
+            let is_changed = before.hosts[&host].programs["kube-apiserver"] != self.world.hosts[&host].programs["kube-apiserver"];
+            if is_changed && plan.changes().any(|(step, _)| step.host == host && step.action == Action::Operation(reader.clone())) {
+                self.reads(&host);
+            }
+        }
+    }
+}
+
+const REPLACE: [TokenKeyStage; 2] = [TokenKeyStage::Known, TokenKeyStage::Signs];
+const END: [TokenKeyStage; 2] = [TokenKeyStage::Signs, TokenKeyStage::Alone];
+
+#[test]
+fn a_run_that_is_killed_after_any_step_is_gone_on_with() {
+    for text in [ONE, THREE, &own_etcd_of_three()] {
+        let story = Story::of(text);
+        let planes = story.planes().len();
+        let mut whole = story.clone();
+        let steps = usize::MAX - whole.driven(&REPLACE, usize::MAX);
+        // What is known and what reads it; and what signs, what is known, and two that read it.
+        assert!((planes * 6..=planes * 9).contains(&steps), "{steps}");
+        for killed in 0..=steps {
+            let mut story = story.clone();
+            story.driven(&REPLACE, killed);
+            assert!(story.world.plan().is_empty(), "`apply` leaves it as it is, after {killed}");
+            story.driven(&REPLACE, usize::MAX);
+            assert!(matches!(story.standing(), TokenKeyStanding::Replaced { .. }), "after {killed}");
+            assert!(story.planes().iter().all(|host| story.read[host].0 != story.old), "after {killed}");
+            let said = kok_tasks::preconditions::reminders(&story.world.cluster, &story.world.seen());
+            assert!(said.iter().any(|it| it.what.contains("service accounts is being replaced")), "after {killed}: {said:?}");
+            story.driven(&END, killed);
+            story.driven(&END, usize::MAX);
+            assert_eq!(story.standing(), TokenKeyStanding::One, "after {killed}");
+            assert!(story.planes().iter().all(|host| story.world.hosts[host].text(TOKEN_KEYS) == NEW), "after {killed}");
+            assert!(
+                story.world.plan().is_empty() && kok_tasks::preconditions::reminders(&story.world.cluster, &story.world.seen()).is_empty()
+            );
+        }
+    }
+}
+
+#[test]
+fn what_is_not_done_yet_does_not_end() {
+    let mut story = Story::of(THREE);
+    assert_eq!(story.standing(), TokenKeyStanding::One);
+    let mut signs = 0;
+    while story.standing() == TokenKeyStanding::One {
+        signs += 1;
+        story = Story::of(THREE);
+        story.driven(&REPLACE, signs);
+    }
+    assert!(matches!(story.standing(), TokenKeyStanding::Begun { keeper, .. } if keeper == "cp1"), "{:?}", story.standing());
+}
+
+#[test]
+fn what_keeps_the_key_from_being_replaced_is_said_with_its_host() {
+    let story = Story::of(THREE);
+    let refused = |story: &Story, change: &dyn Fn(&mut Observations)| {
+        let mut seen = story.seen();
+        let mut of_second = seen.observations("cp2").clone();
+        change(&mut of_second);
+        seen.add_observations("cp2", of_second);
+        told(&token_key_standing(&story.world.cluster, &seen).expect_err("nothing is refused"))
+    };
+    let said = refused(&story, &|seen| seen.api_server = Some(ApiServerState::NotReady("etcd failed".to_owned())));
+    assert!(said.contains("cp2") && said.contains("etcd failed") && !said.contains("cp1"), "{said}");
+    let said = refused(&story, &|seen| seen.api_server = Some(ApiServerState::Absent));
+    assert!(said.contains("no control plane of the cluster yet") && said.contains("cp2"), "{said}");
+    let said = refused(&story, &|seen| drop(seen.contents.insert(TOKEN_KEYS.to_owned(), Vec::new())));
+    assert!(said.contains("has no key in it") && said.contains("cp2"), "{said}");
+    let said = refused(&story, &|seen| drop(seen.contents.insert(TOKEN_KEYS.to_owned(), NEW.as_bytes().to_vec())));
+    assert!(said.contains("tokens of cp1, cp2, cp3 are refused elsewhere"), "{said}");
+    let mut other = story.clone();
+    let options = "\n  vars: {kube_kubeadm_apiserver_extra_args: {service-account-signing-endpoint: /run/signer.sock}}\n";
+    other.world.cluster = cluster_of(&format!("{THREE}{options}"));
+    assert!(refused(&other, &|_| {}).contains("`service-account-signing-endpoint`"));
+}
+
+/// A host that comes back as it was before, such as from an image of its disk.
+#[test]
+fn one_that_was_away_meanwhile_gets_the_key_by_the_same_command() {
+    let mut story = Story::of(THREE);
+    let (key, keys) = (story.old.clone(), story.world.hosts["cp3"].text(TOKEN_KEYS).to_owned());
+    story.driven(&REPLACE, usize::MAX);
+    for (path, text) in [(SIGNING_KEY, &key), (TOKEN_KEYS, &keys)] {
+        story.world.host("cp3").write(path, 0o600, text);
+    }
+    let said = kok_tasks::preconditions::reminders(&story.world.cluster, &story.world.seen());
+    assert!(said.iter().any(|it| it.because.as_deref().is_some_and(|because| because.contains("lacks the key of cp1, cp2"))), "{said:?}");
+    assert!(matches!(story.standing(), TokenKeyStanding::Begun { keeper, .. } if keeper == "cp1"));
+    let plan = story.plan(&TokenKeyRotation { key: NEW, keeper: Some("cp1"), stage: TokenKeyStage::Known });
+    assert!(plan.changes().all(|(step, _)| step.host == "cp3"), "{plan:?}");
+    story.driven(&REPLACE, usize::MAX);
+    assert!(matches!(story.standing(), TokenKeyStanding::Replaced { .. }));
+}
+
+#[test]
+fn tokens_that_may_be_in_use_are_not_refused() {
+    let story = Story::of(ONE);
+    let ends = |age: u64, secrets: Result<&[(&str, &str)], &str>| {
+        let mut seen = story.seen();
+        let secrets = secrets.map(|all| all.iter().map(|(name, key)| ((*name).to_owned(), (*key).to_owned())).collect());
+        let observed = Observations { token_secrets: Some(secrets.map_err(str::to_owned)), ..seen.observations("cp1").clone() };
+        seen.add_observations("cp1", observed);
+        may_end_token_key(&story.world.cluster, (NEW, age), &seen)
+    };
+    let (day, own) = (25 * 3600, key_id(NEW).unwrap());
+    let said = |result: Result<(), Vec<Refusal>>| told(&result.unwrap_err());
+    assert_eq!(ends(day, Ok(&[])), Ok(()));
+    assert_eq!(ends(day, Ok(&[("a/new", &own)])), Ok(()));
+    let text = said(ends(day - 3601, Ok(&[])));
+    assert!(text.contains("pods may still have tokens") && text.contains("end it in 2 h"), "{text}");
+    let text = said(ends(day, Ok(&[("a/new", &own), ("a/old", "k0"), ("b/unsigned", "")])));
+    assert!(text.contains("a/old, b/unsigned") && text.contains("kubectl patch secret old -n a") && !text.contains("a/new"), "{text}");
+    assert!(said(ends(day, Err("no answer"))).contains("no answer"));
+}
