@@ -241,11 +241,19 @@ fn failure(path: &Path, trouble: &Trouble) -> Failure {
     };
     match trouble {
         Trouble::Closed(Closed::NoIdentity) => {
-            let because = "it is encrypted, and no private key was named".to_owned();
-            of("the backup can't be opened", because, "name the file with one that it was written for: --identity FILE")
+            let because = "it is encrypted, and neither a private key nor a passphrase was named".to_owned();
+            of(
+                "the backup can't be opened",
+                because,
+                "name the file with a key that it was written for (--identity FILE), or with its passphrase (--passphrase-file FILE)",
+            )
         }
         Trouble::Closed(closed @ Closed::OtherIdentity) => {
             let hint = "name a private key that it was written for; `age-keygen -y FILE` prints the public key of one. Nothing was changed";
+            of("the backup can't be opened", closed.to_string(), hint)
+        }
+        Trouble::Closed(closed @ Closed::OtherPassphrase) => {
+            let hint = "name the file with its passphrase (--passphrase-file FILE), or with a private key that it was written for (--identity FILE). Nothing was changed";
             of("the backup can't be opened", closed.to_string(), hint)
         }
         Trouble::Spool(error) => {

@@ -4,6 +4,8 @@ use std::io::{self, BufRead, Read, Write};
 use std::path::Path;
 
 #[cfg(feature = "backup-encryption")]
+use age::secrecy::SecretString;
+#[cfg(feature = "backup-encryption")]
 use zeroize::Zeroizing;
 
 use crate::failure::{Failure, Kind};
@@ -22,6 +24,9 @@ pub enum Seal {
     /// For those who have the private key of any of these.
     #[cfg(feature = "backup-encryption")]
     To(Vec<age::x25519::Recipient>),
+    /// For those who know this.
+    #[cfg(feature = "backup-encryption")]
+    With(SecretString),
 }
 
 impl Seal {
@@ -40,6 +45,24 @@ impl Seal {
             })
         };
         recipients.iter().map(recipient).collect::<Result<_, _>>().map(Self::To)
+    }
+
+    /// For those who know the passphrase in a file.
+    ///
+    /// # Errors
+    /// [`Failure`] where it can't be read, others than its owner can read it, or what is in it is too short to be one; none quotes it.
+    #[cfg(feature = "backup-encryption")]
+    pub fn with_passphrase_of(path: &Path) -> Result<Self, Failure> {
+        passphrase(path).map(Self::With)
+    }
+
+    /// Nothing is encrypted by a program that was made without encryption.
+    ///
+    /// # Errors
+    /// [`Failure`] that says so.
+    #[cfg(not(feature = "backup-encryption"))]
+    pub fn with_passphrase_of(_: &Path) -> Result<Self, Failure> {
+        Err(without_encryption())
     }
 
     /// Nothing is encrypted by a program that was made without encryption.
@@ -67,8 +90,50 @@ impl Seal {
                 let encryptor = age::Encryptor::with_recipients(recipients).map_err(|error| io::Error::other(error.to_string()))?;
                 encryptor.wrap_output(output).map(|stream| Sealing::Age(Box::new(stream)))
             }
+            #[cfg(feature = "backup-encryption")]
+            Self::With(passphrase) => {
+                let encryptor = age::Encryptor::with_user_passphrase(passphrase.clone());
+                encryptor.wrap_output(output).map(|stream| Sealing::Age(Box::new(stream)))
+            }
         }
     }
+}
+
+/// What several persons can guess is none. With scrypt each try costs a second.
+#[cfg(feature = "backup-encryption")]
+const LEAST_CHARACTERS: usize = 12;
+
+/// As much as age's own program does (2^22 of scrypt's rounds): a slow machine opens what a fast one has written, and nobody makes it work for hours.
+#[cfg(feature = "backup-encryption")]
+const MOST_WORK: u8 = 22;
+
+/// The first line of a file.
+#[cfg(feature = "backup-encryption")]
+fn passphrase(path: &Path) -> Result<SecretString, Failure> {
+    let what = "the passphrase of the backup can't be used";
+    let text = secret_text(path, what, "name a file of mode 0600 that has it in its first line")?;
+    let line = text.lines().next().unwrap_or_default().trim_end();
+    if line.chars().count() < LEAST_CHARACTERS {
+        let failure = Failure::new(Kind::Input, what).at(path.display().to_string());
+        let failure = failure.because(format!("its first line has fewer than {LEAST_CHARACTERS} characters"));
+        return Err(failure.hint("write one that nobody guesses, such as six words that were drawn by lot"));
+    }
+    Ok(SecretString::from(line.to_owned()))
+}
+
+/// What stands in a small file that nobody but its owner can read.
+#[cfg(feature = "backup-encryption")]
+fn secret_text(path: &Path, what: &str, readable: &str) -> Result<Zeroizing<String>, Failure> {
+    let wrong = |because: String, hint: &str| Failure::new(Kind::Input, what).at(path.display().to_string()).because(because).hint(hint);
+    let file = crate::plain_file::open(path).map_err(|error| wrong(error.to_string(), readable))?;
+    let metadata = file.metadata().map_err(|error| wrong(error.to_string(), readable))?;
+    // What a shell has opened is nobody else's.
+    if let Some(mode) = crate::remote::mode_if_open(&metadata).filter(|_| metadata.is_file()) {
+        return Err(wrong(format!("the mode of the file is {mode:04o}"), &format!("chmod 600 {}", path.display())));
+    }
+    let bytes = crate::plain_file::bounded(file, MOST_BYTES).map(Zeroizing::new).map_err(|because| wrong(because, readable))?;
+    let text = std::str::from_utf8(&bytes).map_err(|_| wrong("it is no text".to_owned(), readable))?;
+    Ok(Zeroizing::new(text.to_owned()))
 }
 
 #[cfg(not(feature = "backup-encryption"))]
@@ -114,10 +179,12 @@ impl<W: Write> Write for Sealing<W> {
     }
 }
 
-/// Private keys, each of which may open a backup. It has no `Debug` on purpose.
+/// Private keys, or a passphrase, each of which may open a backup. It has no `Debug` on purpose.
 pub struct Identities {
     #[cfg(feature = "backup-encryption")]
     keys: Vec<age::x25519::Identity>,
+    #[cfg(feature = "backup-encryption")]
+    passphrase: Option<SecretString>,
 }
 
 impl Identities {
@@ -127,27 +194,35 @@ impl Identities {
     /// [`Failure`] where it can't be read, others than its owner can read it, or a line is no private key; none quotes it.
     #[cfg(feature = "backup-encryption")]
     pub fn read(path: &Path) -> Result<Self, Failure> {
-        let wrong = |because: String, hint: String| {
-            let failure = Failure::new(Kind::Input, "the private key of the backup can't be used").at(path.display().to_string());
-            failure.because(because).hint(hint)
-        };
-        let readable = || "name the file that `age-keygen -o FILE` has written".to_owned();
-        let file = crate::plain_file::open(path).map_err(|error| wrong(error.to_string(), readable()))?;
-        let metadata = file.metadata().map_err(|error| wrong(error.to_string(), readable()))?;
-        // What a shell has opened is nobody else's.
-        if let Some(mode) = crate::remote::mode_if_open(&metadata).filter(|_| metadata.is_file()) {
-            return Err(wrong(format!("the mode of the file is {mode:04o}"), format!("chmod 600 {}", path.display())));
-        }
-        let bytes = crate::plain_file::bounded(file, MOST_BYTES).map(Zeroizing::new).map_err(|because| wrong(because, readable()))?;
-        let text = std::str::from_utf8(&bytes).map_err(|_| wrong("it is no text".to_owned(), readable()))?;
+        let (what, readable) = ("the private key of the backup can't be used", "name the file that `age-keygen -o FILE` has written");
+        let wrong = |because: String| Failure::new(Kind::Input, what).at(path.display().to_string()).because(because).hint(readable);
+        let text = secret_text(path, what, readable)?;
         let lines = text.lines().zip(1..).map(|(line, number)| (line.trim(), number));
         let lines = lines.filter(|(line, _)| !line.is_empty() && !line.starts_with('#'));
         let key = |(line, number): (&str, usize)| {
             let key = line.parse::<age::x25519::Identity>();
-            key.map_err(|because| wrong(format!("line {number} is no private key of age (AGE-SECRET-KEY-1…): {because}"), readable()))
+            key.map_err(|because| wrong(format!("line {number} is no private key of age (AGE-SECRET-KEY-1…): {because}")))
         };
         let keys = lines.map(key).collect::<Result<Vec<_>, _>>()?;
-        if keys.is_empty() { Err(wrong("it has none".to_owned(), readable())) } else { Ok(Self { keys }) }
+        if keys.is_empty() { Err(wrong("it has none".to_owned())) } else { Ok(Self { keys, passphrase: None }) }
+    }
+
+    /// The passphrase in a file.
+    ///
+    /// # Errors
+    /// As [`Seal::with_passphrase_of`].
+    #[cfg(feature = "backup-encryption")]
+    pub fn passphrase_of(path: &Path) -> Result<Self, Failure> {
+        passphrase(path).map(|passphrase| Self { keys: Vec::new(), passphrase: Some(passphrase) })
+    }
+
+    /// Nothing is decrypted by a program that was made without encryption.
+    ///
+    /// # Errors
+    /// [`Failure`] that says so.
+    #[cfg(not(feature = "backup-encryption"))]
+    pub fn passphrase_of(_: &Path) -> Result<Self, Failure> {
+        Err(without_encryption())
     }
 
     /// Nothing is decrypted by a program that was made without encryption.
@@ -165,8 +240,10 @@ impl Identities {
 pub(super) enum Closed {
     #[error("it is encrypted")]
     NoIdentity,
-    #[error("none of the private keys given opens it: it is for others, or its beginning was changed")]
+    #[error("none of the private keys given opens it: it is for others, or for a passphrase, or its beginning was changed")]
     OtherIdentity,
+    #[error("the passphrase given does not open it: it is another one, or the backup is for private keys, or its beginning was changed")]
+    OtherPassphrase,
     #[error("its beginning was changed after it was written")]
     Changed,
     #[error("{0}")]
@@ -181,15 +258,22 @@ pub(super) fn open<'a, R: BufRead + 'a>(mut input: R, identities: Option<&Identi
         _ if !is_encrypted => Ok(Box::new(input)),
         None => Err(Closed::NoIdentity),
         #[cfg(feature = "backup-encryption")]
-        Some(Identities { keys }) => {
+        Some(Identities { keys, passphrase }) => {
             use age::DecryptError;
             let closed = |error: DecryptError| match error {
+                DecryptError::NoMatchingKeys | DecryptError::DecryptionFailed if passphrase.is_some() => Closed::OtherPassphrase,
                 DecryptError::NoMatchingKeys => Closed::OtherIdentity,
                 DecryptError::Io(error) => Closed::Disk(error),
                 _ => Closed::Changed,
             };
             let decryptor = age::Decryptor::new_buffered(input).map_err(closed)?;
-            let stream = decryptor.decrypt(keys.iter().map(|key| key as &dyn age::Identity)).map_err(closed)?;
+            let of_passphrase = passphrase.clone().map(|passphrase| {
+                let mut identity = age::scrypt::Identity::new(passphrase);
+                identity.set_max_work_factor(MOST_WORK);
+                identity
+            });
+            let keys = keys.iter().map(|key| key as &dyn age::Identity);
+            let stream = decryptor.decrypt(keys.chain(of_passphrase.iter().map(|it| it as &dyn age::Identity))).map_err(closed)?;
             Ok(Box::new(stream))
         }
         #[cfg(not(feature = "backup-encryption"))]

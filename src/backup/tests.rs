@@ -306,6 +306,38 @@ fn a_key_that_others_can_read_or_that_is_none_is_not_taken() {
     assert!(failure.what.contains("age1nonsense") && failure.hint.is_some());
 }
 
+#[cfg(feature = "backup-encryption")]
+#[test]
+fn only_who_knows_the_passphrase_can_read_one_that_is_encrypted_with_it() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = |name: &str, text: &str, mode: u32| {
+        let path = folder.path().join(name);
+        fs::write(&path, text).unwrap();
+        fs::set_permissions(&path, fs::Permissions::from_mode(mode)).unwrap();
+        path
+    };
+    let own = file("own", "six words that were drawn\nand what nobody reads\n", 0o600);
+    let other = file("other", "six words that were not", 0o600);
+    let kept = write(folder.path(), SECONDS, &Seal::with_passphrase_of(&own).unwrap(), &snapshot(40), 5000).unwrap();
+    assert!(kept.path.display().to_string().ends_with(".age") && !fs::read(&kept.path).unwrap().windows(6).any(|part| part == b"kokctl"));
+    assert_eq!(check(&kept.path, Some(&Identities::passphrase_of(&own).unwrap())).unwrap().manifest, kept.manifest);
+    assert!(refused(&kept.path, None).hint.unwrap().contains("--passphrase-file"));
+    let failure = refused(&kept.path, Some(&Identities::passphrase_of(&other).unwrap()));
+    assert!(failure.because.unwrap().contains("the passphrase given does not open it"));
+    let (seal, key) = identity(folder.path(), "key");
+    assert!(refused(&kept.path, Some(&key)).because.unwrap().contains("or for a passphrase"));
+    let for_key = write(folder.path(), SECONDS + 60, &seal, &snapshot(40), 5000).unwrap();
+    assert!(refused(&for_key.path, Some(&Identities::passphrase_of(&own).unwrap())).because.unwrap().contains("is for private keys"));
+    for (text, mode, because) in [
+        ("c4n4ry", 0o600, "fewer than 12"),
+        ("\nsix words that were drawn", 0o600, "fewer than 12"),
+        ("six words that were drawn", 0o644, "0644"),
+    ] {
+        let failure = Seal::with_passphrase_of(&file("wrong", text, mode)).err().unwrap();
+        assert!(failure.because.clone().unwrap().contains(because) && !format!("{failure:?}").contains("c4n4ry"), "{failure:?}");
+    }
+}
+
 /// As age's own implementation (filippo.io/age v1) writes it.
 #[cfg(feature = "backup-encryption")]
 #[test]

@@ -1,5 +1,7 @@
 //! `kokctl backup create`
 
+use std::path::PathBuf;
+
 use clap::Args;
 use kok_crds::model::Backup;
 use kok_crds::operation::Verb;
@@ -31,8 +33,11 @@ pub(super) struct Arguments {
     /// Whom it is encrypted to: a public key (`age1…`) as `age-keygen` makes it, in place of those of the file; several may be given
     #[arg(long, value_name = "RECIPIENT")]
     recipient: Vec<String>,
+    /// Encrypt it with the passphrase that is the first line of this file, in place of public keys; nobody but its owner may be able to read it
+    #[arg(long, value_name = "FILE", conflicts_with = "recipient")]
+    passphrase_file: Option<PathBuf>,
     /// Don't encrypt it: whoever gets the file has every secret of the cluster, and the keys of its authorities
-    #[arg(long, conflicts_with = "recipient")]
+    #[arg(long, conflicts_with_all = ["recipient", "passphrase_file"])]
     no_encryption: bool,
     /// Remove no older backup, whatever `keep` says: the one that is to be restored may be among those that this one takes the place of
     #[arg(long)]
@@ -105,6 +110,9 @@ impl Arguments {
     fn seal(&self, backup: &Backup) -> Result<Seal, Failure> {
         if self.no_encryption {
             return Ok(Seal::Open);
+        }
+        if let Some(path) = &self.passphrase_file {
+            return Seal::with_passphrase_of(path);
         }
         match (self.recipient.as_slice(), backup.recipients.as_slice(), backup.encrypt) {
             ([], [], false) => Ok(Seal::Open),

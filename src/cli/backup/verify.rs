@@ -35,11 +35,17 @@ pub(in crate::cli) struct IdentityArgument {
     /// The file with a private key that the backup was written for, as `age-keygen -o FILE` writes it; it may be readable by its owner only
     #[arg(long, short = 'i', value_name = "FILE")]
     identity: Option<PathBuf>,
+    /// The file whose first line is the passphrase that the backup was written with
+    #[arg(long, value_name = "FILE", conflicts_with = "identity")]
+    passphrase_file: Option<PathBuf>,
 }
 
 impl IdentityArgument {
     pub(in crate::cli) fn read(&self) -> Result<Option<Identities>, Failure> {
-        self.identity.as_deref().map(Identities::read).transpose()
+        match &self.passphrase_file {
+            Some(path) => Identities::passphrase_of(path).map(Some),
+            None => self.identity.as_deref().map(Identities::read).transpose(),
+        }
     }
 }
 

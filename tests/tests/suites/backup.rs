@@ -214,7 +214,7 @@ fn is_refused(lab: &Lab, kokctl: &Kokctl<'_>, backup: &Path) {
     let cases: [(&Path, Option<&str>, &str); 4] = [
         (&damaged, Some("own.key"), "is no whole backup"),
         (backup, Some("other.key"), "none of the private keys"),
-        (backup, None, "it is encrypted, and no private key was named"),
+        (backup, None, "neither a private key nor a passphrase was named"),
         (&kokctl.folder().join("none"), Some("own.key"), "can't be read"),
     ];
     for (file, key, what) in cases {
