@@ -164,6 +164,16 @@ fn members_of_etcd_are_defragmented_by_name_and_an_alarm_is_of_all() {
     assert!(asked(CLUSTER, &[operation("o", "rotate-encryption-key", "")], Verb::RotateKey, false).unwrap().agreed_at.is_some());
     let problem = only(asked(CLUSTER, &[of("rotate_encryption_key.yml", "--limit=w2")], Verb::RotateKey, false));
     assert!(problem.to_string().contains("all control planes encrypt with the same key"), "{problem}");
+    for (action, verb) in
+        [("rotate-service-account-key", Verb::RotateTokenKey), ("rotate_service_account_key_finish.yml", Verb::EndTokenKey)]
+    {
+        assert!(asked(CLUSTER, &[operation("o", action, "")], verb, false).unwrap().agreed_at.is_some());
+        let problem = only(asked(CLUSTER, &[of(action, "--limit=w2")], verb, false)).to_string();
+        assert!(
+            problem.contains("sign tokens of service accounts with the same key") && problem.contains("all control planes take part"),
+            "{problem}"
+        );
+    }
     assert!(asked(CLUSTER, &[operation("o", "etcd-alarm-disarm", "")], Verb::Disarm, false).unwrap().agreed_at.is_some());
     let problem = only(asked(CLUSTER, &[of("etcd-alarm-disarm", "--limit=w2")], Verb::Disarm, false));
     assert_eq!(

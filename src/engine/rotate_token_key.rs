@@ -118,6 +118,7 @@ impl Order for Rotation<'_> {
     async fn plan(&mut self, run: &Run<'_>) -> Result<Planned, Vec<Failure>> {
         let tolerance = Tolerance { holder: run.options.take_over, ..Tolerance::default() };
         let (stage, cluster) = (self.stage, self.cluster);
+        let ends = self.next.is_none() && self.wish == (TokenKeyWish::End { anyway: false });
         let choose = |standing, seen: &Seen| {
             let signing = match self.next.take() {
                 Some(signing) => signing,
@@ -128,7 +129,7 @@ impl Order for Rotation<'_> {
             self.next = Some(signing);
             Ok(next)
         };
-        replace_token_key((cluster, stage), choose, tolerance, run.context).await
+        replace_token_key((cluster, stage, ends), choose, tolerance, run.context).await
     }
 
     async fn prepare(&mut self, run: &Run<'_>, planned: &Planned) -> Result<Work, Error> {

@@ -108,28 +108,23 @@ impl TokenKeys {
         self.0.iter().any(|key| matches!(key.part, Part::Next | Part::Before))
     }
 
-    /// The same with a key that is to sign next. Others that were to do so are gone: nobody has them any more.
+    /// The same with a key that is to sign next. Another one that was to do so stays: a run that was killed may have left its private key on a host, which
+    /// signs with it from its next start on.
     #[must_use]
     pub fn with_next(&self, new: &str) -> Self {
-        if self.0.iter().any(|key| key.part != Part::Next && is_same(&key.pem, new)) {
-            return self.clone();
-        }
-        let others = self.0.iter().filter(|key| key.part != Part::Next).cloned();
-        Self(others.chain([Key { pem: lines(new), part: Part::Next }]).collect())
+        let new = (!self.has(new)).then(|| Key { pem: lines(new), part: Part::Next });
+        Self(self.0.iter().cloned().chain(new).collect())
     }
 
-    /// The same where this key signs, and the one that did has signed before.
+    /// The same where this key signs. The one that did has signed before, and another one that was to do so may have.
     #[must_use]
     pub fn signing_with(&self, new: &str) -> Self {
-        if self.signer().is_some_and(|signer| is_same(signer, new)) {
-            return Self(self.0.iter().filter(|key| key.part != Part::Next).cloned().collect());
-        }
-        let others = self.0.iter().filter(|key| key.part != Part::Next && !is_same(&key.pem, new));
-        let others = others.map(|key| Key { pem: key.pem.clone(), part: if key.part == Part::Signs { Part::Before } else { key.part } });
+        let others = self.0.iter().filter(|key| !is_same(&key.pem, new));
+        let others = others.map(|key| Key { pem: key.pem.clone(), part: if key.part == Part::Other { Part::Other } else { Part::Before } });
         Self([Key { pem: lines(new), part: Part::Signs }].into_iter().chain(others).collect())
     }
 
-    /// The same without those that have signed before, and those that never did.
+    /// The same without those that have signed before, and those that were to sign.
     #[must_use]
     pub fn alone(&self) -> Self {
         Self(self.0.iter().filter(|key| matches!(key.part, Part::Signs | Part::Other)).cloned().collect())
@@ -170,7 +165,10 @@ mod tests {
         assert_eq!((steady.text(), steady.is_under_way()), (a.clone(), false));
         let known = steady.with_next(&b);
         assert_eq!(known.text(), format!("{a}{NEXT}\n{b}"));
-        assert_eq!(known.with_next(&c).text(), format!("{a}{NEXT}\n{c}"), "nobody has the one before");
+        let twice = known.with_next(&c);
+        assert_eq!(twice.text(), format!("{a}{NEXT}\n{b}{NEXT}\n{c}"), "a host may have the one before");
+        assert_eq!(twice.signing_with(&c).text(), format!("{c}{BEFORE}\n{a}{BEFORE}\n{b}"));
+        assert_eq!(twice.signing_with(&c).alone().text(), c);
         let signs = known.signing_with(&b);
         assert_eq!(signs.text(), format!("{b}{BEFORE}\n{a}"));
         assert_eq!((signs.with_next(&b), signs.signing_with(&b)), (signs.clone(), signs.clone()), "what is done stays");

@@ -82,9 +82,8 @@ impl Input {
             (verb, several, _) if verb.is_of_named_hosts() => self.of_named_hosts(verb, several),
             (Verb::Recover, several, _) => self.of_recovery(several),
             (verb @ (Verb::Renew | Verb::Defragment), several, _) => self.of_some_hosts(verb, several),
-            (verb @ (Verb::Disarm | Verb::Backup | Verb::RotateKey | Verb::RotateTokenKey | Verb::EndTokenKey), several, _) => {
-                of_whole_etcd(verb, several)
-            }
+            (verb @ (Verb::Disarm | Verb::Backup), several, _) => of_whole_cluster(verb, several),
+            (verb, several, _) if verb.is_of_shared_key() => of_whole_cluster(verb, several),
             (Verb::Upgrade, several, _) => self.of_upgrade(several),
             (Verb::Reset, resets, _) => self.of_resets(resets),
             (Verb::Apply, several, _) => several_apply(several),
@@ -310,8 +309,8 @@ fn not_by_named(operation: &Operation, verb: Verb) -> Option<Problem> {
     Some(problem.because("its `extraArgs` choose a part of what is done, or have `--check`").hint("leave these arguments out"))
 }
 
-/// An alarm is one of all members, and a backup is of all that the cluster has.
-fn of_whole_etcd(verb: Verb, operations: &[&Operation]) -> Result<Asked, Vec<Problem>> {
+/// An alarm is one of all members, a backup is of all that the cluster has, and a key is one of all control planes.
+fn of_whole_cluster(verb: Verb, operations: &[&Operation]) -> Result<Asked, Vec<Problem>> {
     let operation = only(verb, operations)?;
     let because = match verb {
         Verb::Backup => "a backup is of the whole cluster, whoever of etcd's members it is taken of",
@@ -322,7 +321,7 @@ fn of_whole_etcd(verb: Verb, operations: &[&Operation]) -> Result<Asked, Vec<Pro
     let arguments = &operation.main.arguments;
     let named_hosts = arguments.node().or_else(|| arguments.limit.clone()).map(|limit| {
         let problem = Problem::new(format!("{} names hosts", named(operation))).at(&limit.position);
-        problem.because(because).hint(if matches!(verb, Verb::RotateKey | Verb::RotateTokenKey | Verb::EndTokenKey) {
+        problem.because(because).hint(if verb.is_of_shared_key() {
             "leave them out: all control planes take part"
         } else {
             "leave them out: all members take part"

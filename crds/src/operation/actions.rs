@@ -110,6 +110,12 @@ impl Verb {
         }
     }
 
+    /// Whether it replaces a key that all control planes have.
+    #[must_use]
+    pub fn is_of_shared_key(self) -> bool {
+        matches!(self, Self::RotateKey | Self::RotateTokenKey | Self::EndTokenKey)
+    }
+
     /// Whether it is about hosts that have to be named.
     #[must_use]
     pub fn is_of_named_hosts(self) -> bool {

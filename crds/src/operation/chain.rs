@@ -17,17 +17,9 @@ pub(crate) fn check<'a>(invocations: impl Iterator<Item = &'a Invocation>, decod
         let Effect::Runs(verb) = invocation.action.effect else { continue };
         let needs_cluster = (matches!(
             verb,
-            Verb::Backup
-                | Verb::Defragment
-                | Verb::Disarm
-                | Verb::Kubeconfig
-                | Verb::Recover
-                | Verb::Renew
-                | Verb::RotateKey
-                | Verb::RotateTokenKey
-                | Verb::EndTokenKey
-                | Verb::Status
-        ) || verb.is_of_named_hosts())
+            Verb::Backup | Verb::Defragment | Verb::Disarm | Verb::Kubeconfig | Verb::Recover | Verb::Renew | Verb::Status
+        ) || verb.is_of_named_hosts()
+            || verb.is_of_shared_key())
             || invocation.action.name == "scale";
         match gone {
             Some(reset) if needs_cluster => {

@@ -14,16 +14,17 @@ pub(in crate::engine) struct NextTokenKey {
     pub(in crate::engine) keeper: Option<String>,
 }
 
-/// Makes the plan of a stage towards the key that `choose` names by how far the cluster has come. All control planes have to answer.
+/// Makes the plan of a stage towards the key that `choose` names by how far the cluster has come; where the key from before is to
+/// go (`ends`), it hears who has tokens of it. All control planes have to answer.
 pub(in crate::engine) async fn replace_token_key(
-    (cluster, stage): (&Cluster, TokenKeyStage),
+    (cluster, stage, ends): (&Cluster, TokenKeyStage, bool),
     choose: impl FnOnce(TokenKeyStanding, &Seen) -> Result<NextTokenKey, Vec<Refusal>> + Send,
     tolerance: Tolerance,
     context: &Context,
 ) -> Result<Planned, Vec<Failure>> {
     let now_seconds = Clock::seconds();
     let mut observed = Observed::to_reset(cluster, false, tolerance, context);
-    observed.looks = cluster.hosts.iter().map(|host| (host.name.clone(), plan::rotate_token_key_looks(host))).collect();
+    observed.looks = cluster.hosts.iter().map(|host| (host.name.clone(), plan::rotate_token_key_looks(host, ends))).collect();
     let is_plane = |host: &str| cluster.host(host).is_some_and(|host| host.roles.control_plane);
     observed.ask(is_plane).await?;
     // What is kept of the cluster's keys has etcd's authority, too.

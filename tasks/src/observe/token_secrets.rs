@@ -11,12 +11,13 @@ use super::parse::{ParseError, Section, text_of};
 /// Secrets by `namespace/name`, each with the name of the key that has signed its token; or what was said instead.
 pub type TokenSecrets = Result<BTreeMap<String, String>, String>;
 
-/// After [`super::api_server::READY`].
+/// After [`super::api_server::READY`]. Whoever may make Secrets may put anything in the place of a token: it comes quoted, on one line, and what is no head of
+/// one is left out.
 pub(super) const SCRIPT: &str = r#"mark token-secrets
 if [ -n "$api_server" ]; then
   { kube get secrets --all-namespaces --chunk-size=100 --field-selector=type=kubernetes.io/service-account-token \
-    --output='go-template={{range .items}}{{with .data}}{{with .token}}{{printf "%.400s" (base64decode .)}}{{end}}{{end}} {{.metadata.namespace}}/{{.metadata.name}}{{"\n"}}{{end}}' 2>&1 \
-    && echo done; } | sed 's/^\([A-Za-z0-9_-]*\)\.[^ ]* /\1 /'
+    --output='go-template={{range .items}}{{.metadata.namespace}}/{{.metadata.name}} {{with .data}}{{with .token}}{{printf "%.400q" (base64decode .)}}{{end}}{{end}}{{"\n"}}{{end}}' 2>&1 \
+    && echo done; } | sed -e 's/^\([^ "]*\) "\(eyJ[A-Za-z0-9_-]*\)\..*$/\1 \2/' -e 's/^\([^ "]*\) ".*$/\1 /'
 fi
 "#;
 
@@ -28,7 +29,7 @@ pub(super) fn read(sections: &[Section<'_>]) -> Result<TokenSecrets, ParseError>
         return Ok(Err(if said.is_empty() { "the API server does not answer".to_owned() } else { said.chars().take(400).collect() }));
     };
     let secrets = lines.lines().map(|line| {
-        let (head, name) = line.split_once(' ').ok_or_else(|| ParseError::new("token-secrets", line))?;
+        let (name, head) = line.split_once(' ').ok_or_else(|| ParseError::new("token-secrets", line))?;
         Ok((name.to_owned(), signed_by(head).unwrap_or_default()))
     });
     secrets.collect::<Result<_, _>>().map(Ok)
@@ -57,7 +58,7 @@ mod tests {
     #[test]
     fn tokens_name_their_keys() {
         let head = URL_SAFE_NO_PAD.encode(r#"{"alg":"RS256","kid":"k1"}"#);
-        let found = of(&format!("{head} default/a.token\n kube-system/new\n{head}x ns/odd\ndone\n")).unwrap();
+        let found = of(&format!("default/a.token {head}\nkube-system/new \nns/odd {head}x\ndone\n")).unwrap();
         let expected = [("default/a.token", "k1"), ("kube-system/new", ""), ("ns/odd", "")];
         assert_eq!(found, expected.map(|(name, key)| (name.to_owned(), key.to_owned())).into());
         assert_eq!(of("done\n"), Ok(BTreeMap::new()));

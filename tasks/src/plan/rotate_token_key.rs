@@ -15,7 +15,7 @@ use super::reason::Reason;
 use super::refusal::Refusal;
 use super::select::Selection;
 use crate::gate::{Disruption, Need};
-use crate::observe::{ApiServerState, Look, Looks, PathState};
+use crate::observe::{API_SERVER, ApiServerState, Look, Looks, PathState};
 use crate::operations::{ApiServerReady, ControllersRun, Operation, ReadTokenKeys, TokenKeysReader};
 use crate::preconditions;
 use crate::resources::{File, FileContent, Replace, Resource};
@@ -63,7 +63,7 @@ pub enum TokenKeyStanding {
         key: String,
         /// A control plane that signs with it.
         keeper: String,
-        /// For how many seconds each of them has had it.
+        /// For how many seconds every API server that runs has signed with it.
         age_seconds: u64,
     },
 }
@@ -84,15 +84,15 @@ const LONGEST_TOKEN: u64 = 25 * 3600;
 /// Options of an API server by which it goes by other files.
 const OWN_OPTIONS: [&str; 3] = ["service-account-key-file", "service-account-signing-key-file", "service-account-signing-endpoint"];
 
-/// What a first look at a host asks.
+/// What a first look at a host asks; where the key from before is to go, also who has tokens of it.
 #[must_use]
-pub fn rotate_token_key_looks(host: &Host) -> Looks {
+pub fn rotate_token_key_looks(host: &Host, ends: bool) -> Looks {
     if !host.roles.control_plane {
         return Looks::default();
     }
     // Of the public keys a step asks more, with what it expects.
     let files = [Look::Path(SIGNING_KEY.to_owned()), Look::Content(TOKEN_KEYS.to_owned())];
-    files.into_iter().chain([Look::Programs, Look::ApiServer, Look::TokenSecrets]).collect()
+    files.into_iter().chain([Look::Programs, Look::ApiServer]).chain(ends.then_some(Look::TokenSecrets)).collect()
 }
 
 /// How far a cluster has come.
@@ -140,7 +140,7 @@ pub fn may_end_token_key(cluster: &Cluster, (key, age_seconds): (&str, u64), see
     let secrets = speaker(cluster, seen).and_then(|host| seen.observations(&host.name).token_secrets.as_ref());
     let unknown = |said: &str| Refusal::new("it is not known which Secrets have tokens of the key from before").because(said.to_owned());
     match secrets {
-        None => refusals.push(unknown("nobody was asked").passing()),
+        None => refusals.push(unknown("no API server was asked").hint("repeat the command").passing()),
         Some(Err(said)) => refusals.push(unknown(said).hint("repeat the command when the API server answers").passing()),
         Some(Ok(secrets)) => {
             let own = key_id(key);
@@ -251,11 +251,13 @@ fn signing_key(rotation: &TokenKeyRotation<'_>, seen: &Seen, host: &Host) -> Opt
     Some(File::new(SIGNING_KEY, 0o600, FileContent::Secret { name, replace, without: None }))
 }
 
-/// For how many seconds a host has had its key, by its own clock.
+/// For how many seconds a host's API server has signed with the key that is there, by its own clock: since its start. When it was started before that is not
+/// known any more, and a key that lay there for a day may have been read a minute ago.
 fn age(seen: &Seen, host: &Host) -> u64 {
     let observed = seen.observations(&host.name);
-    let changed = observed.paths.get(SIGNING_KEY).and_then(PathState::present).map(|file| file.changed_nanoseconds);
-    let age = changed.map_or(0, |changed| (observed.clock_nanoseconds - changed) / 1_000_000_000);
+    let started = observed.programs.as_ref().and_then(|programs| programs.get(API_SERVER));
+    let started = started.filter(|started| !observed.is_older(**started, SIGNING_KEY));
+    let age = started.map_or(0, |started| (observed.clock_nanoseconds - started) / 1_000_000_000);
     u64::try_from(age).unwrap_or_default()
 }
 

@@ -216,3 +216,34 @@ fn only_what_can_not_be_written_is_a_failure() {
         assert!(!rewritten(&host(&[("kubectl", "exit 1\n")]), &["*.*"], shell).0);
     }
 }
+
+/// kubectl as far as it goes: what its template makes of Secrets, one of which somebody has filled with what is no token.
+#[test]
+fn of_tokens_in_secrets_only_their_heads_leave_the_host() {
+    const KUBECTL: &str = r#"case "$*" in
+*readyz*) echo ok;;
+*'{{printf "%.400q" (base64decode .)}}'*) cat FOLDERsecrets; [ ! -e FOLDERfails ];;
+esac
+"#;
+    let head = base64::engine::general_purpose::URL_SAFE_NO_PAD.encode(r#"{"alg":"RS256","kid":"k1"}"#);
+    for shell in SHELLS {
+        let folder = host(&[("kubectl", KUBECTL)]);
+        fs::write(folder.path("kubernetes/admin.conf"), "kubeconfig").unwrap();
+        let lines = [
+            format!("default/a.token \"{head}.eyJjNG40cnkiOiAxfQ.c4n4ry\""),
+            "ns/empty ".to_owned(),
+            "ns/odd \"c4n4ry of somebody\\ndone\"".to_owned(),
+            "ns/dotted \"c4n4ry.c4n4ry\"".to_owned(),
+            "ns/short \"eyJc4n4ry\"".to_owned(),
+        ];
+        fs::write(folder.path("secrets"), lines.join("\n") + "\n").unwrap();
+        let (nonce, looks) = (Nonce::new([3; 16]), [Look::TokenSecrets].into_iter().collect::<Looks>());
+        let output = run(shell, &[], &there(&folder, &probe_script(&nonce, &looks, false)));
+        assert!(!String::from_utf8_lossy(&output.stdout).contains("c4n4ry"), "{shell:?}: {output:?}");
+        let found = parse(&nonce, &looks, &output.stdout).unwrap().token_secrets.unwrap().unwrap();
+        let expected = [("default/a.token", "k1"), ("ns/dotted", ""), ("ns/empty", ""), ("ns/odd", ""), ("ns/short", "")];
+        assert_eq!(found, expected.map(|(name, key)| (name.to_owned(), key.to_owned())).into(), "{shell:?}");
+        fs::write(folder.path("fails"), "").unwrap();
+        assert!(looked(&folder, Look::TokenSecrets, shell).token_secrets.unwrap().is_err(), "{shell:?}");
+    }
+}

@@ -18,7 +18,7 @@ use crate::support::{cluster_of, good_facts, own_etcd_of_three};
 const ONE: &str = include_str!("../fixtures/cluster.yaml");
 const THREE: &str = include_str!("../fixtures/highly-available.yaml");
 
-/// The public half of what a run makes: the model's private halves are what the names of secrets stand for.
+/// The public half of what a run makes. The private half is what the name of the secret stands for.
 const NEW: &str = "-----BEGIN PUBLIC KEY-----\nAAAA\n-----END PUBLIC KEY-----\n";
 
 /// A cluster, and what its API servers have read at their start: private key and public keys.
@@ -26,14 +26,18 @@ const NEW: &str = "-----BEGIN PUBLIC KEY-----\nAAAA\n-----END PUBLIC KEY-----\n"
 struct Story {
     world: World,
     read: BTreeMap<String, (String, TokenKeys)>,
-    old: String,
+    /// Public halves by the private ones, of which each run makes another.
+    halves: BTreeMap<String, String>,
+    /// Keys that have signed what may be in use.
+    signed: BTreeSet<String>,
 }
 
 impl Story {
     fn of(text: &str) -> Self {
         let world = World::bare_of(cluster_of(text)).converge();
-        let old = world.hosts["cp1"].text(SIGNING_KEY).to_owned();
-        let mut story = Self { world, read: BTreeMap::new(), old };
+        let halves = [SIGNING_KEY, TOKEN_KEYS].map(|path| world.hosts["cp1"].text(path).to_owned());
+        let halves = [halves.into()].into();
+        let mut story = Self { world, read: BTreeMap::new(), halves, signed: BTreeSet::new() };
         story.planes().iter().for_each(|host| story.reads(host));
         story
     }
@@ -51,22 +55,26 @@ impl Story {
         self.read.insert(host.to_owned(), (key, self.keys(host)));
     }
 
-    /// The public half of a private key.
-    fn public(&self, key: &str) -> String {
-        if key == self.old { Self::of_old(&self.world) } else { NEW.to_owned() }
+    /// What a run makes, and no other one.
+    fn makes(&mut self) -> String {
+        let letter = char::from(b'A' + u8::try_from(self.halves.len() - 1).unwrap());
+        let public = NEW.replace("AAAA", &format!("AAA{letter}"));
+        self.halves.insert(format!("private of {}", key_id(&public).unwrap()), public.clone());
+        public
     }
 
-    fn of_old(world: &World) -> String {
-        world.cluster.control_planes().next().map(|host| world.secret_file(&host.name, "pki/sa.pub")).unwrap()
-    }
-
-    /// Everybody takes what anybody signs, and everybody what was signed before, until that ends.
-    fn all_are_taken(&self, is_ended: bool, after: &str) {
-        let signed: BTreeSet<String> = self.read.values().map(|(key, _)| self.public(key)).collect();
-        let before = (!is_ended).then(|| Self::of_old(&self.world));
-        for (host, (_, known)) in &self.read {
-            for key in signed.iter().chain(&before) {
-                assert!(known.has(key), "{host} refuses a token after {after}: {known:?}");
+    /// Everybody takes what anybody signs, also where somebody is started anew at this moment and goes by his files; and what was signed before, until that ends.
+    fn all_are_taken(&mut self, is_ended: bool, after: &str) {
+        let planes = self.planes();
+        self.signed.extend(self.read.values().map(|(key, _)| self.halves[key].clone()));
+        let of_files = planes.iter().map(|host| self.halves[self.world.hosts[host].text(SIGNING_KEY)].clone());
+        let signs: BTreeSet<String> = self.read.values().map(|(key, _)| self.halves[key].clone()).chain(of_files).collect();
+        let before = if is_ended { BTreeSet::new() } else { self.signed.clone() };
+        for host in &planes {
+            for (known, key) in
+                [&self.read[host].1, &self.keys(host)].into_iter().flat_map(|known| signs.union(&before).map(move |key| (known, key)))
+            {
+                assert!(known.has(key), "{host} refuses a token of {key} after {after}: {known:?}");
             }
         }
     }
@@ -76,7 +84,7 @@ impl Story {
         for (host, number) in self.world.cluster.hosts.iter().zip(11..) {
             let cluster = self.world.hosts[&host.name].has("/var/lib/kokctl/cluster").then(|| self.world.cluster.name.clone());
             seen.add_facts(&host.name, HostFacts { cluster, ..good_facts(&host.name, number) });
-            seen.add_observations(&host.name, self.world.look(&host.name, rotate_token_key_looks(host).iter()));
+            seen.add_observations(&host.name, self.world.look(&host.name, rotate_token_key_looks(host, true).iter()));
         }
         seen
     }
@@ -103,7 +111,8 @@ impl Story {
     /// So many steps of these stages; how many are left of them at the end.
     fn driven(&mut self, stages: &[TokenKeyStage], mut steps: usize) -> usize {
         let (key, keeper) = match self.standing() {
-            TokenKeyStanding::One => (NEW.to_owned(), None),
+            TokenKeyStanding::One if stages == END => return steps,
+            TokenKeyStanding::One => (self.makes(), None),
             TokenKeyStanding::Begun { key, keeper } | TokenKeyStanding::Replaced { key, keeper, .. } => (key, Some(keeper)),
         };
         for stage in stages {
@@ -160,13 +169,16 @@ fn a_run_that_is_killed_after_any_step_is_gone_on_with() {
             assert!(story.world.plan().is_empty(), "`apply` leaves it as it is, after {killed}");
             story.driven(&REPLACE, usize::MAX);
             assert!(matches!(story.standing(), TokenKeyStanding::Replaced { .. }), "after {killed}");
-            assert!(story.planes().iter().all(|host| story.read[host].0 != story.old), "after {killed}");
+            assert!(story.planes().iter().all(|host| story.read[host].0.starts_with("private of")), "after {killed}");
+            let signers: BTreeSet<String> = story.planes().iter().map(|host| story.read[host].0.clone()).collect();
+            assert_eq!(signers.len(), 1, "after {killed}");
             let said = kok_tasks::preconditions::reminders(&story.world.cluster, &story.world.seen());
             assert!(said.iter().any(|it| it.what.contains("service accounts is being replaced")), "after {killed}: {said:?}");
             story.driven(&END, killed);
             story.driven(&END, usize::MAX);
             assert_eq!(story.standing(), TokenKeyStanding::One, "after {killed}");
-            assert!(story.planes().iter().all(|host| story.world.hosts[host].text(TOKEN_KEYS) == NEW), "after {killed}");
+            let alone = &story.halves[signers.first().unwrap()];
+            assert!(story.planes().iter().all(|host| story.world.hosts[host].text(TOKEN_KEYS) == alone), "after {killed}");
             assert!(
                 story.world.plan().is_empty() && kok_tasks::preconditions::reminders(&story.world.cluster, &story.world.seen()).is_empty()
             );
@@ -215,7 +227,7 @@ fn what_keeps_the_key_from_being_replaced_is_said_with_its_host() {
 #[test]
 fn one_that_was_away_meanwhile_gets_the_key_by_the_same_command() {
     let mut story = Story::of(THREE);
-    let (key, keys) = (story.old.clone(), story.world.hosts["cp3"].text(TOKEN_KEYS).to_owned());
+    let (key, keys) = (story.world.hosts["cp3"].text(SIGNING_KEY).to_owned(), story.world.hosts["cp3"].text(TOKEN_KEYS).to_owned());
     story.driven(&REPLACE, usize::MAX);
     for (path, text) in [(SIGNING_KEY, &key), (TOKEN_KEYS, &keys)] {
         story.world.host("cp3").write(path, 0o600, text);
@@ -223,10 +235,35 @@ fn one_that_was_away_meanwhile_gets_the_key_by_the_same_command() {
     let said = kok_tasks::preconditions::reminders(&story.world.cluster, &story.world.seen());
     assert!(said.iter().any(|it| it.because.as_deref().is_some_and(|because| because.contains("lacks the key of cp1, cp2"))), "{said:?}");
     assert!(matches!(story.standing(), TokenKeyStanding::Begun { keeper, .. } if keeper == "cp1"));
+    story.reads("cp3");
+    story.signed.clear();
     let plan = story.plan(&TokenKeyRotation { key: NEW, keeper: Some("cp1"), stage: TokenKeyStage::Known });
     assert!(plan.changes().all(|(step, _)| step.host == "cp3"), "{plan:?}");
-    story.driven(&REPLACE, usize::MAX);
+    for stage in REPLACE {
+        let plan = story.plan(&TokenKeyRotation { key: NEW, keeper: Some("cp1"), stage });
+        story.world.carry_out_all(&plan);
+    }
     assert!(matches!(story.standing(), TokenKeyStanding::Replaced { .. }));
+}
+
+/// A run was killed when all files were there, and somebody goes on a day later: until then everybody has signed with the old key.
+#[test]
+fn time_counts_from_when_api_servers_sign_with_the_key() {
+    let mut story = Story::of(THREE);
+    let started: Vec<u64> = story.planes().iter().map(|host| story.world.hosts[host].programs["kube-apiserver"]).collect();
+    story.driven(&REPLACE, usize::MAX);
+    let day = 24 * 3600;
+    story.world.hosts.values_mut().for_each(|host| host.now += day);
+    let age = |story: &Story| match story.standing() {
+        TokenKeyStanding::Replaced { age_seconds, .. } => age_seconds,
+        other => panic!("{other:?}"),
+    };
+    assert!((day..day + 600).contains(&age(&story)), "{}", age(&story));
+    let other = story.world.hosts["cp2"].now - 60;
+    story.world.host("cp2").programs.insert("kube-apiserver".to_owned(), other);
+    assert!(age(&story) <= 61, "it was started anew, and nobody knows by which key the one before it signed");
+    story.world.host("cp2").programs.insert("kube-apiserver".to_owned(), started[1]);
+    assert_eq!(age(&story), 0, "it has not read the key yet");
 }
 
 #[test]

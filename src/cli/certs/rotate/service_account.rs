@@ -44,8 +44,10 @@ pub(super) async fn run(arguments: &Arguments) -> Result<(), Vec<Failure>> {
     let (session, lock) = Session::open(&cluster, &arguments.changing, process::transport()).map_err(|failure| vec![failure])?;
     let work = async |options: Options<'_>| engine::rotate_token_key(&session.context, lock, (&cluster, wish), &given, options).await;
     let rotated = session.with_options(|_| Verdict::Go, work).await.map_err(|error| failures(error, verb.as_str()))?;
-    let done = count(rotated.outcome.map(|outcome| outcome.done).unwrap_or_default(), "change");
-    let (key, seconds) = (&rotated.key, session.seconds());
+    let seconds = session.seconds();
+    // Who goes on with what was done already did not get another key than that.
+    let done = rotated.outcome.map_or_else(|| "nothing was left to do".to_owned(), |outcome| count(outcome.done, "change"));
+    let key = &rotated.key;
     if arguments.finish {
         session.say(&format!("only tokens of service accounts that {key} has signed are taken: {done}, {seconds:.1} s"));
         if arguments.anyway {

@@ -281,15 +281,11 @@ impl World {
                 Some(secrets::kubelet_file(self.files, &self.cluster, self.cluster.host(host).unwrap(), path))
             }
             SecretName::TokenKey { keeper: Some(keeper), .. } => Some(self.hosts[keeper].text("/etc/kubernetes/pki/sa.key").to_owned()),
+            SecretName::TokenKey { keeper: None, key } => Some(format!("private of {key}")),
             SecretName::EncryptionConfiguration { keeper, keys, .. } => Some(self.encryption(keeper.as_deref(), keys)),
             _ => None,
         };
         issued.unwrap_or_else(|| secret(self.files, name))
-    }
-
-    /// What a control plane has in a file below `/etc/kubernetes` when it gets its set.
-    pub(crate) fn secret_file(&self, host: &str, path: &str) -> String {
-        self.files[host][path].clone()
     }
 
     /// Keys by these names, those of a host, or a first one.
