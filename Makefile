@@ -16,7 +16,7 @@ demo-down: ## take the demo down (root)
 test: ## what every change has to pass: tests, with clusters on hosts of the lab, of the long ones some (root)
 	@sh tests/make/test.sh test
 
-test-all: ## everything, or some of its parts: make test-all PART="code networks" (root)
+test-all: ## everything, or some of its parts: make test-all PART="code kinds" (root)
 	@sh tests/make/test.sh all $(PART)
 
 test-unit: ## formatting, clippy and the tests that need no hosts
@@ -44,7 +44,7 @@ build: ## compile kokctl, lab and release
 bundle: ## build the bundle that kokctl installs from, and print its folder
 	@sh tests/make/setup.sh bundle
 	@cargo build --locked -p kok-tests --bin release
-	@$(CARGO_TARGET_DIR)/debug/release build
+	@$(CARGO_TARGET_DIR)/debug/release build --with older-release
 
 tables: ## write what each version of Kubernetes knows: options, feature gates, fields
 	@sh tests/make/tables.sh

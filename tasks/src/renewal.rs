@@ -120,13 +120,16 @@ impl Renewal<'_> {
 /// longer, because the authority ends with it, stays.
 pub(crate) fn ends_soon(cluster: &Cluster, authority: &str, certificate: &str, now: OffsetDateTime) -> Option<String> {
     let facts = inspect_certificate(certificate).ok()?;
-    let bundle = TrustBundle::from_pem(authority).ok()?;
-    let policy = identity::policy(cluster);
     let (left, life) = (facts.not_after - now, facts.not_after - facts.not_before);
     let before = cluster.settings.certificates.renew_before.map(|before| Duration::try_from(before).unwrap_or(Duration::MAX));
+    // Whose signature it has is the costly question.
+    if left >= before.unwrap_or(life / 3) {
+        return None;
+    }
+    let policy = identity::policy(cluster);
+    let bundle = TrustBundle::from_pem(authority).ok()?;
     let next_end = (now + policy.leaf_validity).min(bundle.signer_of(&facts)?.not_after);
-    let is_soon = left < before.unwrap_or(life / 3) && next_end > facts.not_after;
-    is_soon.then(|| format!("it ends at {}", facts.not_after))
+    (next_end > facts.not_after).then(|| format!("it ends at {}", facts.not_after))
 }
 
 /// A certificate that somebody else has to issue anew.

@@ -4,7 +4,7 @@
 # usage: test.sh unit|test
 #        test.sh all [PART…]
 #   test  of the long stories a few, by KOK_TEST_SEED (a number; without it any)
-#   all   everything, or these parts of it: code, histories, dist, and those of stories.txt
+#   all   everything, or these parts of it: code, histories, readers, dist, and those of stories.txt
 # shellcheck source=common.sh
 . "$(dirname -- "$0")/common.sh"
 # shellcheck source=stories.sh
@@ -36,6 +36,7 @@ clippy() { cargo clippy --locked --workspace --all-targets -- -D warnings; }
 setup_checks() {
     counted sh tests/make/setup_test.sh
     counted sh tests/make/count_test.sh
+    counted sh tests/make/mirror_test.sh
 }
 
 # The tests of the SSH transport start an sshd in namespaces of its own.
@@ -45,7 +46,9 @@ unit() {
         skip 'tests of the SSH transport: they need root and the packages openssh-server and sudo'
         set -- --skip remote::tests
     fi
-    counted cargo test --locked --workspace --exclude kok-tests -- "$@"
+    # Without the programs, which stories are told with in another profile.
+    counted cargo test --locked --workspace --exclude kok-tests --lib --tests -- "$@"
+    counted cargo test --locked --workspace --exclude kok-tests --exclude kokctl --doc
     counted cargo test --locked -p kok-tests --lib
 }
 
@@ -55,7 +58,7 @@ go_tests() {
     done
 }
 
-# Nothing of it needs hosts. Where people only want to know whether they broke something there are no readers: instrumenting takes minutes.
+# Nothing of it needs hosts.
 code() {
     part 'checks of the setup' setup_checks
     part 'formatting' formatting
@@ -63,28 +66,30 @@ code() {
     part 'clippy' clippy
     part 'unit tests' unit
     if [ "$which" = unit ]; then
-        skip 'readers, with what nobody wrote'
         skip 'tests of Go programs'
     else
-        part 'readers, with what nobody wrote' sh tests/make/fuzz.sh 3
         part 'tests of Go programs' go_tests
     fi
 }
+
+# Readers, with what nobody wrote: instrumenting them takes minutes.
+readers() { sh tests/make/fuzz.sh "${KOK_TEST_READERS:-20}"; }
 
 # What the unit tests take a thousand of.
 histories() {
     counted env KOK_TEST_HISTORIES="${KOK_TEST_HISTORIES:-100000}" cargo test --locked -p kokctl --lib every_history_keeps_what_must_hold
 }
 
+# The older release takes minutes, and is built where all stories are told; on others it is taken where that was done.
 bundle() {
-    KOKCTL_BUNDLE=$("$programs/release" build)
+    KOKCTL_BUNDLE=$("$programs/release" build "$([ "$which" = all ] && echo --with || echo --with-built)" older-release)
     export KOKCTL_BUNDLE
 }
 
 # A bundle that has Calico too. It takes minutes more, and one part alone needs it.
 bundle_with_calico() {
     sh tests/make/setup.sh calico
-    "$programs/release" build --with calico --output "$cache/release/bundle-calico"
+    "$programs/release" build --with older-release --with calico --output "$cache/release/bundle-calico"
 }
 
 # What the stories are told with.
@@ -108,19 +113,20 @@ count() {
 }
 
 every_part() {
-    known="code histories dist $(stories | awk '!seen[$1]++ { print $1 }' | paste -sd ' ')"
+    known="code histories readers dist $(stories | awk '!seen[$1]++ { print $1 }' | paste -sd ' ')"
     for one in $parts; do
         case " $known " in *" $one "*) ;; *) fail "there is no part $one" "PART=$parts" '' "one or some of: $known" ;; esac
     done
     export KOK_TEST_SEED=$seed
     if is_wanted code; then code; fi
     if is_wanted histories; then part 'part histories' histories; fi
+    if is_wanted readers; then part 'part readers' readers; fi
     if is_wanted dist; then part 'part dist' sh tests/make/dist.sh; fi
-    left=$(for one in $parts; do case $one in code | histories | dist) ;; *) echo "$one" ;; esac done)
+    left=$(for one in $parts; do case $one in code | histories | readers | dist) ;; *) echo "$one" ;; esac done)
     if [ -n "$parts" ] && [ -z "$left" ]; then return; fi
     programs
     if is_wanted calico; then part 'bundle with Calico' bundle_with_calico; fi
-    for one in ${known#code histories dist }; do
+    for one in ${known#code histories readers dist }; do
         if is_wanted "$one"; then
             drawn all | grep "^$one " >"$queue.stories"
             told "part $one" <"$queue.stories"
@@ -144,7 +150,7 @@ part 'packages and tools' sh tests/make/setup.sh "$([ "$which" = unit ] && echo 
 case $which in
     unit)
         code
-        stories | while read -r _ _ _ story; do skip "the story $story"; done ;;
+        stories | while read -r _ _ _ _ story; do skip "the story $story"; done ;;
     test) some_of_it ;;
     all) every_part ;;
     *) fail "test.sh does not know $which" '' '' 'unit, test or all' ;;

@@ -29,11 +29,12 @@ impl Confidential {
         let mut by_beginning: HashMap<_, Vec<Zeroizing<String>>> = HashMap::new();
         for value in documents.flat_map(|document| document.split(ends_value)).filter(|value| is_confidential(value)) {
             let Some(beginning) = value.as_bytes().get(..SHORTEST) else { continue };
-            let alike = by_beginning.entry(hasher.hash_one(beginning)).or_default();
-            if !alike.iter().any(|known| known.as_str() == value) {
-                alike.push(Zeroizing::new(value.to_owned()));
-                alike.sort_by_key(|value| std::cmp::Reverse(value.len()));
-            }
+            by_beginning.entry(hasher.hash_one(beginning)).or_default().push(Zeroizing::new(value.to_owned()));
+        }
+        // Once for all: each certificate in a kubeconfig begins as all others do, and there are thousands.
+        for alike in by_beginning.values_mut() {
+            alike.sort_unstable_by(|one, other| other.len().cmp(&one.len()).then_with(|| one.as_str().cmp(other)));
+            alike.dedup();
         }
         Self { by_beginning, hasher }
     }

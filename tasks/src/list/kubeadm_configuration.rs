@@ -93,6 +93,11 @@ impl Makes {
         }
     }
 
+    /// Whether it says what that of the pods says: nothing but an upgrade gives them other versions.
+    fn is_as_pods(self, view: &HostView<'_>) -> bool {
+        view.cluster().underway.is_none() && self.version(view) == Self::Pods.version(view)
+    }
+
     /// The tag of etcd's image, where it is another one than kubeadm takes by itself.
     fn etcd_tag(self, view: &HostView<'_>) -> Result<Option<String>, Refusal> {
         if self != Self::Etcd || view.cluster().underway.is_none() || view.cluster().has_etcd_units() {
@@ -108,8 +113,11 @@ pub(super) fn bootstrap(view: &HostView<'_>) -> Result<Configuration, Refusal> {
     let step = BOOTSTRAP;
     let founding = (!view.cluster().has_etcd_units()).then(|| founding(view));
     let text = whole(view, (Of::Host, Makes::Etcd), founding)?;
-    let Sums { source, alone: source_alone } = sums(view, Makes::Pods)?;
-    let (of_etcd, of_kubelet) = (sums(view, Makes::Etcd)?, sums(view, Makes::Kubelet)?);
+    let of_pods = sums(view, Makes::Pods)?;
+    // Each of them is several documents, and a plan is made often.
+    let as_pods = |makes: Makes| if makes.is_as_pods(view) { Ok(of_pods.clone()) } else { sums(view, makes) };
+    let (of_etcd, of_kubelet) = (as_pods(Makes::Etcd)?, as_pods(Makes::Kubelet)?);
+    let Sums { source, alone: source_alone } = of_pods;
     let path = format!("{CONFIGURATION_FOLDER}/{}.yaml", step.name());
     Ok(Configuration { step, path, text, of_addons: source.clone(), source, source_alone, of_etcd, of_kubelet })
 }
@@ -133,7 +141,8 @@ pub(super) fn cluster(view: &HostView<'_>) -> Result<Configuration, Refusal> {
         let counts = if view.cluster().is_highly_available() { common(view, shared, None)? } else { whole(view, shared, None)? };
         Ok(sha256(counts.as_bytes()))
     };
-    let (source, of_addons) = (sum(view)?, unmoved(view, sum)?);
+    let source = sum(view)?;
+    let of_addons = if view.cluster().virtual_address().is_none() { source.clone() } else { unmoved(view, sum)? };
     let path = format!("{CONFIGURATION_FOLDER}/{}.yaml", step.name());
     let same = Sums { source: source.clone(), alone: None };
     Ok(Configuration { step, path, text, of_addons, source, source_alone: None, of_etcd: same.clone(), of_kubelet: same })

@@ -28,11 +28,14 @@ enum Command {
         /// Folder of the bundle [default: `bundle` in the cache]
         #[arg(long, value_name = "DIR")]
         output: Option<PathBuf>,
-        /// A component that is built on request, such as calico; may be given again
+        /// A component or group that is built on request, such as calico or older-release; may be given again
         #[arg(long, value_name = "COMPONENT")]
         with: Vec<String>,
+        /// As --with, but only if all of it has been built before
+        #[arg(long, value_name = "COMPONENT")]
+        with_built: Vec<String>,
         /// Nothing but this component, such as distribution, which tests alone need; give --output too
-        #[arg(long, value_name = "COMPONENT", requires = "output", conflicts_with = "with")]
+        #[arg(long, value_name = "COMPONENT", requires = "output", conflicts_with_all = ["with", "with_built"])]
         only: Option<String>,
         /// Folder of built components [default: ${XDG_CACHE_HOME:-$HOME/.cache}/kok/release]
         #[arg(long, value_name = "DIR")]
@@ -95,12 +98,13 @@ fn main() -> ExitCode {
 
 fn run(command: Command) -> Result<ExitCode, Box<dyn Error>> {
     match command {
-        Command::Build { output, with, only, cache, recipes } => {
+        Command::Build { output, with, with_built, only, cache, recipes } => {
             let cache = cache.map_or_else(paths::default_cache, Ok)?;
             let output = output.unwrap_or_else(|| paths::default_output(&cache));
             let options = Options {
                 recipes: absolute(&recipes.unwrap_or_else(paths::default_recipes))?,
                 with: with.into_iter().collect(),
+                with_built: with_built.into_iter().collect(),
                 only,
                 cache: absolute(&cache)?,
                 build_cache: paths::build_cache()?,

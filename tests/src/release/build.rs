@@ -24,8 +24,10 @@ use super::source::{Component, discover};
 pub struct Options {
     /// Folder of the components' folders.
     pub recipes: PathBuf,
-    /// Components that are built beside those that always are.
+    /// Components and groups that are built beside those that always are.
     pub with: BTreeSet<String>,
+    /// Components and groups that are taken too where nothing of them has to be built for it.
+    pub with_built: BTreeSet<String>,
     /// The one component that is built, instead of all of these.
     pub only: Option<String>,
     /// Folder of built components.
@@ -68,7 +70,7 @@ pub fn build(options: &Options, progress: &mut Progress) -> Result<Summary> {
     let mut components = discover(&options.recipes, native_architecture())?;
     components = match &options.only {
         Some(only) => alone(components, only)?,
-        None => wanted(components, &options.with)?,
+        None => wanted(components, &(&options.with | &options.with_built))?,
     };
     let archive = Archive::query(&components)?;
     for component in &mut components {
@@ -79,6 +81,9 @@ pub fn build(options: &Options, progress: &mut Progress) -> Result<Summary> {
     // Everything that can be missing is found out before the first minute of building.
     let builder = Builder::new(&components, archive, options)?;
     let cache = Cache::open(&options.cache, progress)?;
+    if options.only.is_none() {
+        leave_out_unbuilt(&mut components, options, &builder, &cache, progress)?;
+    }
     let mut output = Output::open(&options.output)?;
     let mut built = Vec::new();
     let mut parts = Vec::new();
@@ -97,13 +102,40 @@ pub fn build(options: &Options, progress: &mut Progress) -> Result<Summary> {
 
 /// Leaves out what is built on request and was not asked for.
 pub(super) fn wanted(mut components: Vec<Component>, with: &BTreeSet<String>) -> Result<Vec<Component>> {
-    if let Some(unknown) = with.iter().find(|name| components.iter().all(|component| component.name != **name)) {
-        let known: BTreeSet<String> =
-            components.into_iter().filter(|component| component.recipe.on_request).map(|component| component.name).collect();
+    if let Some(unknown) = with.iter().find(|name| !components.iter().any(|component| component.is_called(name))) {
+        let known: BTreeSet<String> = components.into_iter().filter(|component| component.recipe.on_request).map(requested_as).collect();
         return Err(ReleaseError::UnknownComponent { name: unknown.clone(), known: Vec::from_iter(known).join(", ") });
     }
-    components.retain(|component| !component.recipe.on_request || with.contains(&component.name));
+    components.retain(|component| !component.recipe.on_request || with.iter().any(|name| component.is_called(name)));
     Ok(components)
+}
+
+fn requested_as(component: Component) -> String {
+    component.recipe.group.unwrap_or(component.name)
+}
+
+/// Leaves out each of `with_built` of which something is not in the cache.
+fn leave_out_unbuilt(
+    components: &mut Vec<Component>,
+    options: &Options,
+    builder: &Builder,
+    cache: &Cache,
+    progress: &mut Progress,
+) -> Result<()> {
+    for name in options.with_built.difference(&options.with) {
+        let of_it = |component: &Component| component.recipe.on_request && component.is_called(name);
+        let mut unbuilt = None;
+        for component in components.iter().filter(|component| of_it(component)) {
+            if cache.load(component, &builder.key(component, &builder.archive.select(component)?)).is_none() {
+                unbuilt = Some(component.label());
+            }
+        }
+        if let Some(unbuilt) = unbuilt {
+            progress.line(&format!("without {name}: {unbuilt} is not built yet"));
+            components.retain(|component| !of_it(component));
+        }
+    }
+    Ok(())
 }
 
 /// One component, in all its versions.

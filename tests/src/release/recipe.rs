@@ -14,6 +14,9 @@ pub struct Recipe {
     /// Whether it is built only where it is asked for by name.
     #[serde(default)]
     pub on_request: bool,
+    /// The name by which it is asked for together with others, beside its own.
+    #[serde(default)]
+    pub group: Option<String>,
     /// What Go builds. Without binaries there is no `go.mod`.
     #[serde(default)]
     pub go: GoRecipe,

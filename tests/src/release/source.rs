@@ -29,6 +29,12 @@ pub struct Component {
 }
 
 impl Component {
+    /// Whether a request for this name is one for it.
+    #[must_use]
+    pub fn is_called(&self, name: &str) -> bool {
+        self.name == name || self.recipe.group.as_deref() == Some(name)
+    }
+
     /// Name and version for people: `etcd 3.7.0`.
     #[must_use]
     pub fn label(&self) -> String {

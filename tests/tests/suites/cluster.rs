@@ -5,6 +5,7 @@ use crate::cluster_support::arguments::Arguments;
 use crate::cluster_support::clock::Clock;
 use crate::cluster_support::kokctl::Kokctl;
 use crate::cluster_support::{again, bare, cluster, escrow, secrets, snapshot, up};
+use crate::draw::draw;
 use kok_tests::lab::DEFAULT_KUBERNETES_VERSION;
 
 /// One story on one lab, because a cluster costs more than every check of it.
@@ -34,16 +35,25 @@ fn hosts_become_a_cluster_and_bare_again() {
     clock.lap("checks of the cluster");
     again::costs_one_connection_each(&lab, || kokctl.has_nothing_to_do());
     clock.lap("apply again");
-    other_clock::is_refused_and_changes_nothing(&lab, &kokctl);
-    clock.lap("a controller with another clock");
+    let drawn = draw("what a cluster goes through", &[CLOCK, SAVED, ADDONS, OUTSIDE, AGAIN], 3);
+    if drawn.contains(&CLOCK) {
+        other_clock::is_refused_and_changes_nothing(&lab, &kokctl);
+        clock.lap(CLOCK);
+    }
     drift::is_shown_and_repaired(&lab, &kokctl);
     clock.lap("drift");
-    saved::is_carried_out_or_refused(&lab, &kokctl);
-    clock.lap("a saved plan");
-    addons::come_and_go(&lab, &kokctl);
-    clock.lap("a user's addons");
-    outside::shows_the_cluster(&lab, &kokctl);
-    clock.lap("status and kubeconfig");
+    if drawn.contains(&SAVED) {
+        saved::is_carried_out_or_refused(&lab, &kokctl);
+        clock.lap(SAVED);
+    }
+    if drawn.contains(&ADDONS) {
+        addons::come_and_go(&lab, &kokctl);
+        clock.lap(ADDONS);
+    }
+    if drawn.contains(&OUTSIDE) {
+        outside::shows_the_cluster(&lab, &kokctl);
+        clock.lap(OUTSIDE);
+    }
     escrow::write_field(&kokctl, false);
     reset::needs_consent(&lab, &kokctl);
     reset::takes_a_worker_out(&lab, &kokctl, &before);
@@ -56,11 +66,20 @@ fn hosts_become_a_cluster_and_bare_again() {
     bare::assert_bare(&lab);
     snapshot::assert_same(&before, &snapshot::bare_state(&lab), "reset has to leave what was there before");
     clock.lap("reset");
+    if !drawn.contains(&AGAIN) {
+        return;
+    }
     reset::apply_works_again_with_sudo(&lab, &kokctl);
     assert_ne!(reset::etcd_id(&lab), first, "to the members of the first cluster these are strangers");
     cluster::assert_complete(&lab, DEFAULT_KUBERNETES_VERSION);
     snapshot::assert_same(&tree, &snapshot::tree(&lab), "a killed apply has to end like one that was not");
     secrets::nothing_was_said(&lab, &kokctl, &started);
     escrow::is_not_made_unasked(&kokctl);
-    clock.lap("apply once more, with sudo");
+    clock.lap(AGAIN);
 }
+
+const CLOCK: &str = "a controller with another clock";
+const SAVED: &str = "a saved plan";
+const ADDONS: &str = "a user's addons";
+const OUTSIDE: &str = "status and kubeconfig";
+const AGAIN: &str = "apply once more, with sudo";

@@ -167,6 +167,7 @@ fn component() -> Component {
         folder: PathBuf::new(),
         recipe: Recipe {
             on_request: false,
+            group: None,
             debian: None,
             go: GoRecipe { binaries: BTreeMap::new(), cgo: false, tags: Vec::new(), define: BTreeMap::new() },
             packages: Vec::new(),

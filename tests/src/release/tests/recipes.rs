@@ -149,6 +149,9 @@ fn what_is_built_on_request_is_left_out_unless_it_is_asked_for_by_name() {
     };
     assert_eq!(asked(&[]).unwrap(), 0);
     assert_eq!(asked(&["tool"]).unwrap(), 1);
+    fs::write(folder.join("component.yaml"), format!("onRequest: true\ngroup: tools\n{RECIPE}")).unwrap();
+    assert_eq!((asked(&[]).unwrap(), asked(&["tool"]).unwrap(), asked(&["tools"]).unwrap()), (0, 1, 1));
+    fs::write(folder.join("component.yaml"), format!("onRequest: true\n{RECIPE}")).unwrap();
     let error = asked(&["tol"]).unwrap_err().to_string();
     assert!(error.contains("no component tol") && error.contains("there is: tool"), "{error}");
 }

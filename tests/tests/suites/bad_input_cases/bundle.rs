@@ -42,7 +42,7 @@ pub fn lacks_the_version(refusals: &Refusals<'_>) {
     let expected = Expected {
         what: "the bundle holds no containerd 2.0.99",
         at: &refusals.position(&manifest, "2.0.99"),
-        because: "2.2.9",
+        because: "2.3.7",
         hint: "leave it out for the newest",
     };
     refusals.refuses(&manifest, INPUT, &[expected]);

@@ -9,6 +9,7 @@ use serde_json::Value;
 use crate::cluster_support::kokctl::Kokctl;
 use crate::cluster_support::snapshot::{assert_same, fingerprint};
 use crate::cluster_support::{cluster, escrow, ok};
+use crate::draw::draw;
 use crate::lab_support::wait_for;
 
 const CONTAINERD: &str = "/etc/containerd/config.toml";
@@ -28,13 +29,23 @@ struct Drift<'a> {
     file: &'a str,
 }
 
+/// What is changed, by its name in the draw.
+type Change = (&'static str, fn(&Lab, &Kokctl<'_>));
+
+const CHANGES: [Change; 6] = [
+    ("configuration of containerd", configuration_of_containerd),
+    ("manifest of the scheduler", manifest_of_the_scheduler),
+    ("kubeconfig of the scheduler", kubeconfig_of_the_scheduler),
+    ("configuration of a kubelet", configuration_of_a_kubelet),
+    ("kubeconfig of the super-admin", kubeconfig_of_the_super_admin),
+    ("proxies", |lab, _| proxies_are_started_again(lab)),
+];
+
 pub fn is_shown_and_repaired(lab: &Lab, kokctl: &Kokctl<'_>) {
-    configuration_of_containerd(lab, kokctl);
-    manifest_of_the_scheduler(lab, kokctl);
-    kubeconfig_of_the_scheduler(lab, kokctl);
-    configuration_of_a_kubelet(lab, kokctl);
-    kubeconfig_of_the_super_admin(lab, kokctl);
-    proxies_are_started_again(lab);
+    let drawn = draw("what somebody changed by hand", &CHANGES.map(|(name, _)| name), 2);
+    for (_, change) in CHANGES.iter().filter(|(name, _)| drawn.contains(name)) {
+        change(lab, kokctl);
+    }
     cluster::assert_complete(lab, DEFAULT_KUBERNETES_VERSION);
 }
 
@@ -142,7 +153,8 @@ fn configuration_of_a_kubelet(lab: &Lab, kokctl: &Kokctl<'_>) {
         ),
         (KUBELET, "rm /var/lib/kubelet/config.yaml /var/lib/kubelet/kubeadm-flags.env", "does not exist", "worker2:"),
     ];
-    for (file, by, because, difference) in cases {
+    let drawn = draw("what is done to a kubelet's files", &cases.map(|(_, by, ..)| by), 2);
+    for (file, by, because, difference) in cases.into_iter().filter(|(_, by, ..)| drawn.contains(by)) {
         let plan = format!("    because {file} {because}");
         let drift = Drift {
             host: lab.host("worker2").unwrap(),
