@@ -46,6 +46,8 @@ unit() {
         skip 'tests of the SSH transport: they need root and the packages openssh-server and sudo'
         set -- --skip remote::tests
     fi
+    # Many of them wait: for a deadline, or for an sshd.
+    export RUST_TEST_THREADS="${RUST_TEST_THREADS:-$(($(nproc) * 2))}"
     # Without the programs, which stories are told with in another profile.
     counted cargo test --locked --workspace --exclude kok-tests --lib --tests -- "$@"
     counted cargo test --locked --workspace --exclude kok-tests --exclude kokctl --doc
