@@ -68,6 +68,8 @@ pub(super) struct Life {
     changed: Option<Changed>,
     /// Whether the kubeconfig of the cluster was kept.
     has_kubeconfig: bool,
+    /// When the first of its certificates ends, if somebody has looked since something was changed.
+    certificates_end: Option<String>,
     /// Whether nothing was begun, so that what it is done by may still be changed.
     is_open: bool,
     /// Whether the Cluster's status says that another run holds the hosts.

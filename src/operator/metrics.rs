@@ -25,7 +25,13 @@ struct Ended {
 
 #[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
 struct Ending {
+    task: String,
     ending: String,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct OfVerb {
+    verb: String,
 }
 
 /// Seconds of a run: a converged host takes one, a large cluster an hour.
@@ -37,11 +43,12 @@ const DECISION_SECONDS: [f64; 5] = [0.0001, 0.001, 0.01, 0.1, 1.0];
 pub(super) struct Metrics {
     registry: Registry,
     runs: Family<Ended, Counter>,
-    run_seconds: Histogram,
+    run_seconds: Family<OfVerb, Histogram>,
     steps: Family<Ending, Counter>,
     reconcile_seconds: Histogram,
     pub(super) active: Gauge,
     pub(super) queued: Gauge,
+    pub(super) oldest_queued: Gauge,
     clusters: OfClusters,
 }
 
@@ -50,11 +57,12 @@ impl Default for Metrics {
         let mut all = Self {
             registry: Registry::with_prefix("kokctl"),
             runs: Family::default(),
-            run_seconds: Histogram::new(RUN_SECONDS),
+            run_seconds: Family::new_with_constructor(|| Histogram::new(RUN_SECONDS)),
             steps: Family::default(),
             reconcile_seconds: Histogram::new(DECISION_SECONDS),
             active: Gauge::default(),
             queued: Gauge::default(),
+            oldest_queued: Gauge::default(),
             clusters: OfClusters::default(),
         };
         let registry = &mut all.registry;
@@ -64,6 +72,8 @@ impl Default for Metrics {
         registry.register("reconcile_seconds", "How long it took to decide about a cluster", all.reconcile_seconds.clone());
         registry.register("runs_active", "Operations under way", all.active.clone());
         registry.register("queue_length", "Operations that wait for another one", all.queued.clone());
+        let help = "When the oldest of them was made, in seconds since 1970; 0 while none waits";
+        registry.register("queue_oldest_timestamp_seconds", help, all.oldest_queued.clone());
         all.clusters.register(registry);
         all
     }
@@ -74,12 +84,13 @@ impl Metrics {
     pub(super) fn run(&self, verb: &str, ending: &str, took: Duration) {
         let labels = Ended { verb: verb.to_owned(), ending: ending.to_owned() };
         self.runs.get_or_create(&labels).inc();
-        self.run_seconds.observe(took.as_secs_f64());
+        self.run_seconds.get_or_create(&OfVerb { verb: verb.to_owned() }).observe(took.as_secs_f64());
     }
 
-    /// A step has ended.
-    pub(super) fn step(&self, ending: &str) {
-        self.steps.get_or_create(&Ending { ending: ending.to_owned() }).inc();
+    /// A step has ended, by its whole name: host, task, and the step of it. Hosts and steps would be too many series.
+    pub(super) fn step(&self, id: &str, ending: &str) {
+        let task = id.split('/').nth(1).unwrap_or_default().to_owned();
+        self.steps.get_or_create(&Ending { task, ending: ending.to_owned() }).inc();
     }
 
     /// Something was decided.
@@ -109,12 +120,15 @@ mod tests {
     fn what_was_counted_is_told() {
         let metrics = Metrics::default();
         metrics.run("apply", "succeeded", Duration::from_secs(2));
-        metrics.step("done");
+        metrics.step("cp1/container-runtime/service", "done");
         metrics.active.set(3);
         let text = metrics.text();
-        for line in
-            ["kokctl_runs_total{verb=\"apply\",ending=\"succeeded\"} 1", "kokctl_steps_total{ending=\"done\"} 1", "kokctl_runs_active 3"]
-        {
+        for line in [
+            "kokctl_runs_total{verb=\"apply\",ending=\"succeeded\"} 1",
+            "kokctl_run_seconds_count{verb=\"apply\"} 1",
+            "kokctl_steps_total{task=\"container-runtime\",ending=\"done\"} 1",
+            "kokctl_runs_active 3",
+        ] {
             assert!(text.contains(line), "{text}");
         }
     }

@@ -280,7 +280,8 @@ impl Server {
     fn count(&self) {
         let gauge = |count: usize| i64::try_from(count).unwrap_or(i64::MAX);
         self.shared.metrics.active.set(gauge(self.supervisor.count()));
-        self.shared.metrics.queued.set(gauge(self.stores.queued()));
+        self.shared.metrics.queued.set(gauge(self.stores.queued().count()));
+        self.shared.metrics.oldest_queued.set(self.stores.queued().min().unwrap_or_default());
     }
 }
 

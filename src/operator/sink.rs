@@ -23,8 +23,8 @@ impl StatusSink {
 impl Sink for StatusSink {
     fn take(&mut self, event: &Event) {
         match &event.kind {
-            EventKind::StepDone { .. } => self.metrics.step("done"),
-            EventKind::StepFailed { .. } => self.metrics.step("failed"),
+            EventKind::StepDone { step, .. } => self.metrics.step(step, "done"),
+            EventKind::StepFailed { step, .. } => self.metrics.step(step, "failed"),
             _ => {}
         }
         self.status.send_if_modified(|status| {

@@ -54,10 +54,11 @@ impl Stores {
         groups.iter().all(|group| [What::Clusters, What::Operations].into_iter().all(|what| self.synced.contains(&(*group, what))))
     }
 
-    /// How many operations wait for another one.
-    pub(super) fn queued(&self) -> usize {
+    /// When the operations were made that wait for another one, in seconds since 1970.
+    pub(super) fn queued(&self) -> impl Iterator<Item = i64> {
         let all = self.operations.values().flat_map(BTreeMap::values);
-        all.filter(|operation| object::text(&operation.data, "/status/phase") == Some("Queued")).count()
+        let queued = all.filter(|operation| object::text(&operation.data, "/status/phase") == Some("Queued"));
+        queued.map(|operation| object::created(&operation.metadata))
     }
 
     /// Takes what a watch tells, and says about which clusters something is to be decided.

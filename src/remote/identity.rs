@@ -1,6 +1,7 @@
 //! The keys we log in with.
 use super::identity_fault::IdentityFault;
 use super::passphrase::Passphrases;
+use super::short_scalar;
 use super::target::{AgentChoice, Target};
 use super::transport::Transport;
 use kok_crds::Secret;
@@ -302,7 +303,7 @@ fn decode(text: &str, path: &Path, passphrase: Option<&str>) -> Result<Identity,
         Err(_) if text.contains("ENCRYPTED") => {
             return Err(IdentityFault::Encrypted { path: path.to_owned() });
         }
-        Err(error) => return Err(not_a_key(error.to_string())),
+        Err(error) => short_scalar::decode(text).ok_or_else(|| not_a_key(error.to_string()))?,
     };
     match rsa_bits(key.public_key()) {
         bits if bits < MIN_RSA_BITS => Err(IdentityFault::TooShort { path: path.to_owned(), bits }),

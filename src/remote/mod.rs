@@ -27,6 +27,7 @@ mod pattern;
 mod scan;
 mod script;
 mod session;
+mod short_scalar;
 mod socket;
 mod ssh_config;
 mod sudo;

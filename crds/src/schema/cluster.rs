@@ -33,6 +33,7 @@ pub(super) fn kind() -> Kind {
             column("Status", "string", ".status.conditions[0].status"),
             column("Age", "date", ".metadata.creationTimestamp"),
             json!({"name": "Drift", "type": "integer", "jsonPath": ".status.drift.changes", "priority": 1}),
+            wide_column("Certificates", ".status.certificates.earliestEnd"),
             wide_column("Message", ".status.lastError.what"),
         ],
         schema: object(about, &spec(), &status(), &[]),

@@ -107,7 +107,7 @@ pub(super) fn cluster_status() -> (Vec<&'static str>, Vec<Property>) {
         property("hosts", "Hosts in trouble.", list(map(&["name", "state", "offeredHostKey"], &["name"], of_host(Vec::new())))),
         property("hostKeys", "Host keys that nobody has compared yet.", host_keys()),
         property("drift", "In what its hosts differ from their description, as the last look at them has it.", drift()),
-        property("certificates", "What gives access to it.", certificates()),
+        property("certificates", "What gives access to it, and for how long.", certificates()),
         last_error(),
         text("backupSchedule", "When its backups are made, as its variables said to the last operation."),
     ];
@@ -137,7 +137,8 @@ fn drift() -> Value {
 
 fn certificates() -> Value {
     let secret = reference("kubeconfigSecret", "Secret with the administrator's kubeconfig under `value`.");
-    map(&["kubeconfigSecret"], &[], vec![secret])
+    let end = time("earliestEnd", "When the first of its certificates ends, as its hosts had them after what changed it last.");
+    map(&["kubeconfigSecret", "earliestEnd"], &[], vec![secret, end])
 }
 
 /// What the operator says of an operation, with the names of the fields.

@@ -40,7 +40,21 @@ impl Life {
         let wish = at.wish.subscribe();
         let is_held = says_held(&found.cluster.data);
         let is_open = is_open(&found.operation.data);
-        let life = Self { at, found, home, lease, writer, teller, wish, changed: None, has_kubeconfig: false, is_open, is_held, permit };
+        let life = Self {
+            at,
+            found,
+            home,
+            lease,
+            writer,
+            teller,
+            wish,
+            changed: None,
+            has_kubeconfig: false,
+            certificates_end: None,
+            is_open,
+            is_held,
+            permit,
+        };
         let (phase, operation) = (life.phase_before(), life.at.operation.clone());
         let keeps_error = life.made_because() == Some(Why::Backup);
         life.say(|said| {

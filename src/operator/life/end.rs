@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use kok_crds::operation::Verb;
 use kube::api::{Patch, PatchParams};
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 use tokio::time::timeout;
 
 use super::super::attend::{Attended, Wish};
@@ -137,15 +137,21 @@ impl Life {
             Standing::Works => said
                 .field("phase", json!("Ready"))
                 .condition("Ready", true, "Succeeded", "")
-                .field(
-                    "certificates",
-                    if self.has_kubeconfig { certificates(&self.at.key, &self.home) } else { self.before("certificates") },
-                )
+                .field("certificates", self.certificates())
                 .field("hostSummary", self.summary()),
             Standing::InTrouble => {
                 said.field("phase", json!("Degraded")).condition("Ready", false, reason, message).field("hostSummary", self.summary())
             }
         }
+    }
+
+    fn certificates(&self) -> Value {
+        let mut said = if self.has_kubeconfig { certificates(&self.at.key, &self.home) } else { self.before("certificates") };
+        if let Some(end) = &self.certificates_end {
+            let fields = said.as_object().cloned().unwrap_or_default();
+            said = fields.into_iter().chain([("earliestEnd".to_owned(), json!(end))]).collect::<Map<String, Value>>().into();
+        }
+        said
     }
 
     /// The phase of the Cluster before the operation.

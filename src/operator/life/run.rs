@@ -27,7 +27,7 @@ use super::boots::{Boots, Keeper};
 use super::end::is_changing;
 use super::{End, Failure, Kind, Life, Phase, Verb, first};
 use crate::clock::Clock;
-use crate::engine::{Context, Error, FolderStore, Given, Options, Store as _};
+use crate::engine::{Context, Error, FolderStore, Given, Options, Store as _, certificates};
 use crate::event::{Events, Sink};
 use crate::randomness::random_bytes;
 use crate::run::{Outcome, Stop, Token};
@@ -36,6 +36,8 @@ use crate::run::{Outcome, Stop, Token};
 pub(in super::super) const STACK: usize = 32 << 20;
 /// How often the kubeconfig is asked for.
 const KUBECONFIG_TRIES: usize = 3;
+/// How long hosts may take to say when their certificates end: of those that are away nothing is said.
+const CERTIFICATES: Duration = Duration::from_secs(60);
 /// The pause before it is asked for again.
 const KUBECONFIG_PAUSE: Duration = Duration::from_secs(5);
 
@@ -204,8 +206,19 @@ impl Life {
         Ok(Context::new(shared.controller(&self.found.cluster), Events::new(sinks), shared.transport()))
     }
 
-    /// What others want of a cluster after something has changed it: its kubeconfig.
+    /// When the first of the cluster's certificates ends, as its hosts have them. Where one of them does not answer, nothing is said.
+    async fn first_end(&self, task: &Task) -> Option<String> {
+        let shared = &self.at.shared;
+        let context = Context::new(shared.controller(&self.found.cluster), Events::new(Vec::new()), shared.transport());
+        let looked = timeout(CERTIFICATES, Box::pin(certificates(&context, &task.cluster, &[]))).await;
+        let (held, failures) = looked.ok()?.ok()?;
+        let ends = held.into_iter().filter_map(|held| Some((held.end?, held.not_after?)));
+        ends.min().map(|(_, text)| text).filter(|_| failures.is_empty())
+    }
+
+    /// What others want of a cluster after something has changed it: its kubeconfig, and when its certificates end.
     pub(super) async fn outputs(&mut self, task: &Task) -> Result<(), End> {
+        self.certificates_end = self.first_end(task).await;
         let shared = Arc::clone(&self.at.shared);
         let mut failed = None;
         for _ in 0..KUBECONFIG_TRIES {

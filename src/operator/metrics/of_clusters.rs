@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Mutex, PoisonError};
 
+use jiff::Timestamp;
 use prometheus_client::encoding::EncodeLabelSet;
 use prometheus_client::metrics::family::Family;
 use prometheus_client::metrics::gauge::Gauge;
@@ -39,6 +40,8 @@ pub(in crate::operator) struct Told {
     is_drifted: bool,
     /// When the last backup by its schedule ended well, or until there is one when the Cluster was made, in seconds since 1970; nothing without a schedule.
     backed_up: Option<i64>,
+    /// When the first of its certificates ends, in seconds since 1970; nothing before somebody has seen them.
+    certificates_end: Option<i64>,
 }
 
 impl Told {
@@ -47,7 +50,9 @@ impl Told {
         let drifted = object::condition(cluster, "clusterConditions", DRIFTED).and_then(|it| object::text(it, "/status"));
         let backups = view.operations.iter().filter_map(|operation| operation.made.as_ref());
         let backups = backups.filter(|made| made.why == Why::Backup && made.outcome == Outcome::Succeeded);
+        let end = object::text(cluster, "/status/certificates/earliestEnd").and_then(|text| text.parse::<Timestamp>().ok());
         Self {
+            certificates_end: end.map(Timestamp::as_second),
             phase: object::text(cluster, "/status/phase").unwrap_or(PENDING).to_owned(),
             is_drifted: drifted == Some("True"),
             backed_up: view.cluster.as_ref().filter(|cluster| cluster.backups.is_some()).map(|cluster| {
@@ -74,6 +79,7 @@ pub(super) struct OfClusters {
     ready: Family<Labels, Gauge>,
     drifted: Family<Labels, Gauge>,
     backed_up: Family<Labels, Gauge>,
+    certificates_end: Family<Labels, Gauge>,
 }
 
 impl OfClusters {
@@ -83,6 +89,8 @@ impl OfClusters {
         registry.register("cluster_drifted", "Whether hosts of a cluster differ from its description", self.drifted.clone());
         let help = "When the last backup by a cluster's schedule ended well, or the Cluster was made, in seconds since 1970";
         registry.register("cluster_backup_timestamp_seconds", help, self.backed_up.clone());
+        let help = "When the first certificate of a cluster ends, in seconds since 1970";
+        registry.register("certificate_end_seconds", help, self.certificates_end.clone());
     }
 
     /// Takes how a cluster is; nothing if there is none any more.
@@ -97,7 +105,7 @@ impl OfClusters {
         let labels = Labels { group: key.group.name().to_owned(), cluster: key.name.clone() };
         let Some(told) = told else {
             known.shown.remove(key);
-            for family in [&self.ready, &self.drifted, &self.backed_up] {
+            for family in [&self.ready, &self.drifted, &self.backed_up, &self.certificates_end] {
                 family.remove(&labels);
             }
             return;
@@ -115,10 +123,12 @@ impl OfClusters {
     fn show(&self, labels: &Labels, told: &Told) {
         self.ready.get_or_create(labels).set((told.phase == "Ready").into());
         self.drifted.get_or_create(labels).set(told.is_drifted.into());
-        match told.backed_up {
-            Some(at) => drop(self.backed_up.get_or_create(labels).set(at)),
-            // Nobody is to be called for what nobody wants any more.
-            None => drop(self.backed_up.remove(labels)),
+        for (family, at) in [(&self.backed_up, told.backed_up), (&self.certificates_end, told.certificates_end)] {
+            match at {
+                Some(at) => drop(family.get_or_create(labels).set(at)),
+                // Nobody is to be called for what nobody wants any more, or what is no more.
+                None => drop(family.remove(labels)),
+            }
         }
     }
 }
@@ -137,7 +147,7 @@ mod tests {
     }
 
     fn told(phase: &str) -> Told {
-        Told { phase: phase.to_owned(), is_drifted: false, backed_up: None }
+        Told { phase: phase.to_owned(), is_drifted: false, backed_up: None, certificates_end: None }
     }
 
     #[test]
@@ -176,6 +186,19 @@ mod tests {
         let of = |cluster: Served| Told::of(&Value::Null, &View { cluster: Some(cluster), ..View::default() }).backed_up;
         assert_eq!(of(cluster.clone()), Some(7));
         assert_eq!(of(Served { backups: None, ..cluster }), None);
+    }
+
+    #[test]
+    fn certificates_end_when_the_status_says_it() {
+        let metrics = Metrics::default();
+        let of = |status: Value| Told::of(&serde_json::json!({"status": status}), &View::default());
+        metrics
+            .cluster(&key("a"), Some(of(serde_json::json!({"phase": "Ready", "certificates": {"earliestEnd": "2027-11-27T17:33:15Z"}}))));
+        let line = "kokctl_certificate_end_seconds{group=\"kubeonkube.clay.io\",cluster=\"a\"} 1827336795\n";
+        assert!(metrics.text().contains(line), "{}", metrics.text());
+        // It was reset, and has none.
+        metrics.cluster(&key("a"), Some(of(serde_json::json!({"phase": "Pending"}))));
+        assert!(!metrics.text().contains("kokctl_certificate_end_seconds{"));
     }
 
     #[test]

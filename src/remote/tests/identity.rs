@@ -43,6 +43,30 @@ fn keys_that_cannot_be_used_say_why() {
     assert!(matches!(fault(&at("good.pub")), IdentityFault::NotAKey { .. }));
 }
 
+/// Of one key in 256 OpenSSH writes 31 bytes, and of this one.
+#[test]
+fn a_number_that_begins_with_a_zero_byte_is_a_key() {
+    const SHORT: &str = "-----BEGIN OPENSSH PRIVATE KEY-----\n\
+        b3BlbnNzaC1rZXktdjEAAAAABG5vbmUAAAAEbm9uZQAAAAAAAAABAAAAaAAAABNlY2RzYS\n\
+        1zaGEyLW5pc3RwMjU2AAAACG5pc3RwMjU2AAAAQQQjhWthOil1SirHPljCHUhd3nN9FK9g\n\
+        4v1SqQ5vPEDa0ZUAG2Ru/uE6pur1PkLadDaMRQzs+tRlOahdQ1aq0iwIAAAAoP0hPjD9IT\n\
+        4wAAAAE2VjZHNhLXNoYTItbmlzdHAyNTYAAAAIbmlzdHAyNTYAAABBBCOFa2E6KXVKKsc+\n\
+        WMIdSF3ec30Ur2Di/VKpDm88QNrRlQAbZG7+4Tqm6vU+Qtp0NoxFDOz61GU5qF1DVqrSLA\n\
+        gAAAAfQy23DWj7nexc8D/xczSLcVG1JZoPWfV8tN/Wy3Ll6QAAAAR0ZXN0AQIDBAU=\n\
+        -----END OPENSSH PRIVATE KEY-----\n";
+    const PUBLIC: &str = "ecdsa-sha2-nistp256 AAAAE2VjZHNhLXNoYTItbmlzdHAyNTYAAAAIbmlzdHAyNTYAAABBBCOFa2E6KXVKKsc+WMIdSF3ec30Ur2Di/VKpDm88QNrRlQAbZG7+4Tqm6vU+Qtp0NoxFDOz61GU5qF1DVqrSLAg= test";
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("short");
+    fs::write(&path, SHORT).unwrap();
+    fs::set_permissions(&path, fs::Permissions::from_mode(0o600)).unwrap();
+    let Ok(Identity::File { key, .. }) = load(&path, None) else { panic!("{:?}", fault(&path)) };
+    assert_eq!(key.public_key().key_data(), russh::keys::PublicKey::from_openssh(PUBLIC).unwrap().key_data());
+    let said = key.sign("of-a-test", russh::keys::HashAlg::Sha256, b"a message").unwrap();
+    key.public_key().verify("of-a-test", b"a message", &said).unwrap();
+    fs::write(&path, SHORT.replace("AAAABG5vbmUAAAAEbm9uZQ", "AAAABG5vbmUAAAAEbm9uYQ")).unwrap();
+    assert!(matches!(fault(&path), IdentityFault::NotAKey { .. }));
+}
+
 #[tokio::test]
 async fn usual_files_are_offered_in_order_and_bad_ones_passed_over() {
     let home = tempfile::tempdir().unwrap();

@@ -79,6 +79,7 @@ impl Looks {
         let of_pods = self.network_check.as_ref().map_or(0, |askers| askers.len().saturating_mul(NETWORK_CHECK));
         let asked = usize::from(self.asks_api_server())
             + 2 * usize::from(self.deprecated)
+            + 8 * usize::from(self.webhooks)
             + usize::from(self.warnings)
             + usize::from(self.etcd)
             + usize::from(self.etcd_data);

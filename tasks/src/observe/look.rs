@@ -59,6 +59,8 @@ pub enum Look {
     NodeAnnotations,
     /// Which versions of the API this host's API server was asked for that later ones don't have.
     DeprecatedApis,
+    /// Webhooks of admission that fail closed, and whether anybody answers for them, asked from this host's API server.
+    Webhooks,
     /// Whether the load balancers of hosts without an API server have found one, asked from this host's API server.
     LoadBalancers,
     /// Whether an API server of the cluster answers at this URL, asked from this host once its own is ready.
@@ -133,6 +135,7 @@ pub struct Looks {
     pub(super) kubernetes: bool,
     pub(super) node_annotations: bool,
     pub(super) deprecated: bool,
+    pub(super) webhooks: bool,
     pub(super) load_balancers: bool,
     pub(super) api_endpoints: BTreeSet<String>,
     pub(super) etcd: bool,
@@ -188,6 +191,7 @@ impl Looks {
             Look::Kubernetes => self.kubernetes = true,
             Look::NodeAnnotations => self.node_annotations = true,
             Look::DeprecatedApis => self.deprecated = true,
+            Look::Webhooks => self.webhooks = true,
             Look::LoadBalancers => self.load_balancers = true,
             Look::ApiEndpoint(url) => drop(self.api_endpoints.insert(url)),
             Look::Etcd => self.etcd = true,
@@ -235,6 +239,7 @@ impl Looks {
             node_annotations: false,
             load_balancers: false,
             deprecated: false,
+            webhooks: false,
             workload: BTreeSet::new(),
             network_check: None,
             warnings: false,
@@ -258,7 +263,7 @@ impl Looks {
         let kernel = self.sysctls.iter().cloned().map(Look::Sysctl).chain(self.modules.iter().cloned().map(Look::KernelModule));
         let cluster = asked(self.api_server, Look::ApiServer).chain(asked(self.kubernetes, Look::Kubernetes));
         let cluster = cluster.chain(asked(self.node_annotations, Look::NodeAnnotations));
-        let cluster = cluster.chain(asked(self.deprecated, Look::DeprecatedApis));
+        let cluster = cluster.chain(asked(self.deprecated, Look::DeprecatedApis)).chain(asked(self.webhooks, Look::Webhooks));
         let cluster = cluster.chain(asked(self.load_balancers, Look::LoadBalancers)).chain(asked(self.etcd, Look::Etcd));
         let cluster = cluster.chain(asked(self.etcd_data, Look::EtcdData)).chain(asked(self.encryption_keys, Look::EncryptionKeys));
         let cluster = cluster.chain(asked(self.encryption_read, Look::EncryptionRead));
@@ -311,6 +316,7 @@ impl Looks {
             [self.api_server, self.kubernetes, self.node_annotations, self.load_balancers, self.network_check.is_some(), self.warnings];
         kinds.contains(&true)
             || self.deprecated
+            || self.webhooks
             || self.encryption_read
             || self.token_secrets
             || !self.workload.is_empty()

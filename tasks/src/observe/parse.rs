@@ -147,6 +147,9 @@ fn read_programs(sections: &[Section<'_>], looks: &Looks, seen: &mut Observation
     if looks.deprecated {
         seen.deprecated_apis = Some(super::deprecated::read(text_of(sections, "kube-deprecated")?));
     }
+    if looks.webhooks {
+        seen.webhooks = Some(super::webhooks::read(sections)?);
+    }
     if looks.encryption_keys {
         seen.encryption_keys = Some(super::encryption::read_keys(sections)?);
     }

@@ -22,6 +22,7 @@ fn questions(looks: &Looks) -> Vec<String> {
         (looks.kubernetes, super::kubernetes::TOKENS),
         (looks.node_annotations, super::annotations::SCRIPT),
         (looks.deprecated, super::deprecated::SCRIPT),
+        (looks.webhooks, super::webhooks::SCRIPT),
         (looks.encryption_keys, super::encryption::KEYS),
         (looks.encryption_read, super::encryption::READ),
         (looks.encrypted_values, super::encryption::VALUES),

@@ -22,6 +22,7 @@ use super::swap::SwapState;
 use super::time::TimeTracking;
 use super::token_secrets::TokenSecrets;
 use super::versions::ProgramVersions;
+use super::webhooks::Webhooks;
 use super::workload::merged;
 use crate::drain::Workload;
 
@@ -65,6 +66,8 @@ pub struct Observations {
     pub node_annotations: Option<Annotations>,
     /// Versions of the API that this host's API server was asked for and later ones don't have.
     pub deprecated_apis: Option<Vec<DeprecatedApi>>,
+    /// Webhooks of admission that fail closed.
+    pub webhooks: Option<Webhooks>,
     /// The keys that this control plane's API server is to encrypt with.
     pub encryption_keys: Option<EncryptionKeys>,
     /// What of them it has read.
@@ -252,6 +255,7 @@ impl Observations {
             etcd_peers: BTreeMap::new(),
             node_annotations: None,
             deprecated_apis: None,
+            webhooks: None,
             encryption_keys: None,
             encryption_read: None,
             encrypted_values: None,
@@ -305,6 +309,7 @@ impl Observations {
         self.api_endpoints.extend(later.api_endpoints);
         self.node_annotations = later.node_annotations.or(self.node_annotations.take());
         self.deprecated_apis = later.deprecated_apis.or(self.deprecated_apis.take());
+        self.webhooks = later.webhooks.or(self.webhooks.take());
         self.encryption_keys = later.encryption_keys.or(self.encryption_keys.take());
         self.encryption_read = later.encryption_read.or(self.encryption_read.take());
         self.encrypted_values = later.encrypted_values.or(self.encrypted_values.take());

@@ -28,6 +28,8 @@ pub enum CheckName {
     Certificates,
     /// Whether pods can leave at all.
     Budgets,
+    /// Webhooks of admission that refuse everything, for nobody answers for them.
+    Webhooks,
     /// Nodes that somebody else keeps pods away from.
     Cordons,
     /// Whether clocks agree.
@@ -53,7 +55,8 @@ const LEAST_FREE: u64 = 20;
 
 impl CheckName {
     /// All of them.
-    pub const ALL: [Self; 7] = [Self::RemovedApis, Self::Etcd, Self::Nodes, Self::Certificates, Self::Budgets, Self::Cordons, Self::Clocks];
+    pub const ALL: [Self; 8] =
+        [Self::RemovedApis, Self::Etcd, Self::Nodes, Self::Certificates, Self::Budgets, Self::Webhooks, Self::Cordons, Self::Clocks];
 
     /// The word for it.
     #[must_use]
@@ -64,6 +67,7 @@ impl CheckName {
             Self::Nodes => "nodes",
             Self::Certificates => "certificates",
             Self::Budgets => "budgets",
+            Self::Webhooks => "webhooks",
             Self::Cordons => "cordons",
             Self::Clocks => "clocks",
         }
@@ -97,7 +101,8 @@ pub fn looks(cluster: &Cluster) -> BTreeMap<String, Looks> {
             looks.add(Look::Etcd);
         }
         if host.roles.control_plane {
-            looks.extend([Look::ApiServer, Look::Kubernetes, Look::DeprecatedApis].into_iter().chain(nodes.iter().cloned()));
+            looks
+                .extend([Look::ApiServer, Look::Kubernetes, Look::DeprecatedApis, Look::Webhooks].into_iter().chain(nodes.iter().cloned()));
         }
         looks.extend(validity::looks());
     }
@@ -117,6 +122,7 @@ pub fn check(cluster: &Cluster, seen: &Seen, to: &Version, now_seconds: i64) -> 
     }
     certificates(cluster, seen, now_seconds, &mut found);
     budgets(cluster, seen, &mut found);
+    webhooks(cluster, seen, &mut found);
     let clocks = preconditions::clocks(cluster, seen).into_iter();
     found.extend(clocks.map(|refusal| Found { name: CheckName::Clocks, blocks: true, refusal }));
     found.sort_by_key(|found| !found.blocks);
@@ -230,5 +236,39 @@ fn budgets(cluster: &Cluster, seen: &Seen, found: &mut Vec<Found>) {
                 if blocks { refusal.hint(hint) } else { refusal.hint("the drain waits for it, as long as it may") },
             );
         }
+    }
+}
+
+/// What an upgrade writes, and what is written where pods leave their nodes; a name that ends in `*` means them too.
+const WRITTEN: [&str; 8] = ["pods", "nodes", "leases", "configmaps", "daemonsets", "deployments", "replicasets", "secrets"];
+
+/// What is asked of a pod that runs, and never by an upgrade.
+const OF_USERS: [&str; 5] = ["exec", "attach", "portforward", "proxy", "log"];
+
+fn webhooks(cluster: &Cluster, seen: &Seen, found: &mut Vec<Found>) {
+    let Some(Ok(webhooks)) = speaker(cluster, seen).and_then(|host| seen.observations(&host.name).webhooks.as_ref()) else { return };
+    for webhook in webhooks.iter().filter(|webhook| !webhook.answers) {
+        let is_written = |resource: &&String| {
+            let (resource, part) = resource.split_once('/').unwrap_or((resource, ""));
+            (resource == "*" || WRITTEN.contains(&resource)) && !OF_USERS.contains(&part)
+        };
+        let written: Vec<&str> = webhook.resources.iter().filter(is_written).map(String::as_str).collect();
+        if written.is_empty() {
+            continue;
+        }
+        let what = if webhook.selects { "may refuse what it selects of" } else { "refuses all" };
+        let refusal = Refusal::new(format!("webhook {} {what} {}: nobody answers for it", webhook.name, listed(written)))
+            .at(format!("{} {}", webhook.kind, webhook.configuration))
+            .because(format!(
+                "its service {} has no endpoint that is ready, and `failurePolicy: Fail` has API servers refuse then",
+                webhook.service
+            ));
+        let delete = format!("`kubectl delete {} {}`", webhook.kind.to_lowercase(), webhook.configuration);
+        push(
+            found,
+            CheckName::Webhooks,
+            !webhook.selects,
+            refusal.hint(format!("bring its pods up, or take it out where nobody needs it: {delete}")),
+        );
     }
 }

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use kok_crds::model::Cluster;
 use kok_tasks::bundle::Bundle;
-use kok_tasks::observe::{API_SERVER, ETCD, ImageState, KUBELET};
+use kok_tasks::observe::{API_SERVER, ETCD, ImageState, KUBELET, Webhook};
 use kok_tasks::plan::{Plan, StepId};
 use kok_tasks::upgrade::{CheckName, Part, Pause, Running, Stage, StageName, Wish, check, path, stages};
 
@@ -308,4 +308,37 @@ fn what_is_in_the_way_is_found_with_its_check() {
     assert_eq!(found(&ill), BTreeMap::from([(CheckName::Cordons, false)]));
     ill.api.nodes.remove("worker1");
     assert_eq!(found(&ill).get(&CheckName::Nodes), Some(&true));
+}
+
+/// What API servers ask before they take what an upgrade writes, and nobody answers: a webhook that selects may mean something else.
+#[test]
+fn webhooks_that_nobody_answers_for_are_in_the_way() {
+    let webhook = |resource: &str, selects: bool, answers: bool| Webhook {
+        kind: "MutatingWebhookConfiguration".to_owned(),
+        configuration: "guard".to_owned(),
+        name: "guard.io".to_owned(),
+        selects,
+        service: "guard/guard".to_owned(),
+        resources: BTreeSet::from([resource.to_owned()]),
+        answers,
+    };
+    let found = |webhook: Webhook| {
+        let mut world = old();
+        world.api.webhooks = vec![webhook];
+        let mut seen = world.seen();
+        for (host, looks) in kok_tasks::upgrade::looks(&world.cluster) {
+            seen.add_observations(&host, world.look(&host, looks.iter()));
+        }
+        let found = check(&world.cluster, &seen, &NEW.parse().unwrap(), NOW);
+        found.into_iter().map(|found| (found.name, found.blocks, found.refusal.to_string())).collect::<Vec<_>>()
+    };
+    for resource in ["pods", "*", "*/*", "nodes/status", "leases"] {
+        let found = found(webhook(resource, false, false));
+        assert!(matches!(&found[..], [(CheckName::Webhooks, true, _)]), "{resource}: {found:?}");
+    }
+    let said = found(webhook("pods", true, false));
+    assert!(matches!(&said[..], [(CheckName::Webhooks, false, _)]), "{said:?}");
+    for (resource, answers) in [("pods", true), ("ingresses", false), ("pods/exec", false)] {
+        assert_eq!(found(webhook(resource, false, answers)), []);
+    }
 }

@@ -190,6 +190,9 @@ fn hooks_may_come_after_the_action(server: &ApiServer, lab: &Lab, kokctl: &Kokct
     assert_eq!((&cluster["phase"], &ready["status"]), (&json!("Ready"), &json!("True")), "{cluster:#}");
     let secret = &cluster["certificates"]["kubeconfigSecret"]["name"];
     assert_eq!(secret, &json!(format!("{}-kubeconfig", lab.name())), "{cluster:#}");
+    let end = cluster["certificates"]["earliestEnd"].as_str().and_then(|end| end.parse::<jiff::Timestamp>().ok());
+    let days = end.map(|end| end.duration_since(jiff::Timestamp::now()).as_hours() / 24);
+    assert!(days.is_some_and(|days| (300..=366).contains(&days)), "{days:?}: {cluster:#}");
 }
 
 /// One that is only shown changes nothing.

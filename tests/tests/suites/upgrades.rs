@@ -60,6 +60,7 @@ fn one_control_plane_and_a_worker_with_a_pause() {
     kokctl.write_manifest(&lab.inventory(NEW).unwrap());
     let said = kokctl.verb("upgrade", &["--check", "--bundle", &bundle]);
     assert!(said.code == 0 && said.stdout.contains("the API is away for"), "{said:?}");
+    webhooks_in_the_way_are_found(&lab, &kokctl, &bundle);
     let watch = Watch::begin(&lab);
     let after = any((1..=15).collect());
     println!("upgrade is killed after {after} steps");
@@ -83,6 +84,30 @@ fn one_control_plane_and_a_worker_with_a_pause() {
     kokctl.has_nothing_to_do();
     assert_complete(&lab, NEW);
     kubeadm::finds_nothing(&lab.host("cp1").unwrap(), NEW);
+}
+
+/// One of a service that is not there refuses every pod: nothing is begun. One with a selector is told, and that is all.
+fn webhooks_in_the_way_are_found(lab: &Lab, kokctl: &Kokctl<'_>, bundle: &str) {
+    let webhook = |selector: &str| {
+        let rules = r#"[{"apiGroups": [""], "apiVersions": ["v1"], "operations": ["CREATE"], "resources": ["pods"]}]"#;
+        let service = r#"{"service": {"namespace": "default", "name": "gone"}, "caBundle": ""}"#;
+        format!(
+            r#"{{"apiVersion": "admissionregistration.k8s.io/v1", "kind": "ValidatingWebhookConfiguration", "metadata": {{"name": "gone"}},
+            "webhooks": [{{"name": "gone.example.com", "failurePolicy": "Fail", "sideEffects": "None", "admissionReviewVersions": ["v1"],
+            "rules": {rules}, "clientConfig": {service}, "namespaceSelector": {selector}}}]}}"#
+        )
+    };
+    let checked = |selector: &str| {
+        kubectl(lab, &format!("apply -f - <<'END'\n{}\nEND", webhook(selector)));
+        let said = kokctl.verb("upgrade", &["--check", "--bundle", bundle]);
+        assert!(format!("{}{}", said.stdout, said.stderr).contains("nobody answers for it"), "{said:?}");
+        said.code
+    };
+    assert_eq!(checked(r#"{"matchLabels": {"of": "somebody"}}"#), 0);
+    assert_ne!(checked("{}"), 0);
+    let said = kokctl.verb("upgrade", &["--yes", "--bundle", bundle]);
+    assert!(said.code != 0 && said.stderr.contains("default/gone has no endpoint that is ready"), "{said:?}");
+    kubectl(lab, "delete validatingwebhookconfiguration gone");
 }
 
 /// `apply` says which word it needs, and `upgrade --check` which way it goes; neither changes anything.

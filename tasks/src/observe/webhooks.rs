@@ -1,0 +1,115 @@
+//! Webhooks of admission that refuse what they are not asked about (`failurePolicy: Fail`), and whether anybody answers for them.
+
+use std::collections::BTreeSet;
+
+use super::parse::{ParseError, Section, text_of};
+
+/// A webhook that fails closed, of a service in the cluster.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Webhook {
+    /// Kind of the object that it stands in.
+    pub kind: String,
+    /// Name of that object.
+    pub configuration: String,
+    /// Its own name.
+    pub name: String,
+    /// Whether it is asked about some objects alone: by selectors or conditions.
+    pub selects: bool,
+    /// Who is asked, as `namespace/name`.
+    pub service: String,
+    /// Which resources it is asked about, as its rules name them.
+    pub resources: BTreeSet<String>,
+    /// Whether its service has an endpoint that is ready.
+    pub answers: bool,
+}
+
+/// All of them; or what was said instead.
+pub type Webhooks = Result<Vec<Webhook>, String>;
+
+/// Of more services than this nobody has webhooks, and each costs a kubectl.
+macro_rules! most_services {
+    () => {
+        "50"
+    };
+}
+
+/// After [`super::api_server::READY`]. A line of JSON for each webhook, then `done`, then one for each service with a letter for each endpoint that is ready
+/// or does not say (`EndpointSlice`: consumers take that as ready). Nobody checks how a namespace is spelled there, so only what could be one is asked for.
+pub(super) const SCRIPT: &str = concat!(
+    r#"mark kube-webhooks
+if [ -n "$api_server" ]; then
+  webhooks=$(kube get validatingwebhookconfigurations,mutatingwebhookconfigurations --output='go-template={{range .items}}{{$in := .}}{{range .webhooks}}{{if eq .failurePolicy "Fail"}}{{if .clientConfig.service}}[{{printf "%q" $in.kind}},{{printf "%q" $in.metadata.name}},{{printf "%q" .name}},{{if or .namespaceSelector .objectSelector .matchConditions}}true{{else}}false{{end}},{{printf "%q" .clientConfig.service.namespace}},{{printf "%q" .clientConfig.service.name}},[{{range .rules}}{{range .resources}}{{printf "%q" .}},{{end}}{{end}}""]]{{"\n"}}{{end}}{{end}}{{end}}{{end}}' 2>&1) && webhooks="$webhooks
+done"
+  printf '%s\n' "$webhooks"
+  printf '%s\n' "$webhooks" | sed -n 's/^\[.*,"\([a-z0-9-]\{1,63\}\)","\([a-z0-9-]\{1,63\}\)",\[[^]]*\]\]$/\1 \2/p' | sort -u | head -n "#,
+    most_services!(),
+    r#" | while read -r namespace service; do
+    ready=$(kube get endpointslices --namespace="$namespace" --selector="kubernetes.io/service-name=$service" --output='go-template={{range .items}}{{range .endpoints}}{{if eq (printf "%v" .conditions.ready) "false"}}{{else}}y{{end}}{{end}}{{end}}' 2>/dev/null </dev/null) &&
+      printf '%s/%s %s\n' "$namespace" "$service" "$ready"
+  done
+fi
+"#
+);
+
+/// What [`SCRIPT`] says. Where the end of the list is missing nothing is known; of a service that was not asked for it is not said that nobody answers.
+pub(super) fn read(sections: &[Section<'_>]) -> Result<Webhooks, ParseError> {
+    let text = text_of(sections, "kube-webhooks")?;
+    let lines: Vec<&str> = text.lines().collect();
+    let end = lines.iter().position(|line| *line == "done");
+    let Some((webhooks, services)) = end.and_then(|end| lines.split_at_checked(end)) else {
+        let said = text.trim();
+        return Ok(Err(if said.is_empty() { "the API server does not answer".to_owned() } else { said.chars().take(400).collect() }));
+    };
+    let silent: BTreeSet<&str> = services.iter().filter_map(|line| line.strip_suffix(' ')).collect();
+    Ok(Ok(webhooks
+        .iter()
+        .filter_map(|line| of_line(line))
+        .map(|webhook| Webhook { answers: !silent.contains(&*webhook.service), ..webhook })
+        .collect()))
+}
+
+fn of_line(line: &str) -> Option<Webhook> {
+    type Line = (String, String, String, bool, String, String, BTreeSet<String>);
+    let (kind, configuration, name, selects, namespace, service, mut resources): Line = serde_json::from_str(line).ok()?;
+    // The last of the list, which is there for its comma.
+    resources.remove("");
+    Some(Webhook { kind, configuration, name, selects, service: format!("{namespace}/{service}"), resources, answers: true })
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "these are tests")]
+
+    use super::super::parse::sections;
+    use super::super::script::Nonce;
+    use super::*;
+
+    fn of(said: &str) -> Webhooks {
+        let nonce = Nonce::new([7; 16]);
+        let text = format!("\n{0} kube-webhooks\n{said}\n{0} end\n", nonce.as_str());
+        read(&sections(&nonce, text.as_bytes())).unwrap()
+    }
+
+    #[test]
+    fn who_has_no_endpoint_does_not_answer() {
+        let line = |service: &str, selects: bool| {
+            format!(
+                "[\"ValidatingWebhookConfiguration\",\"guard\",\"pods.guard.io\",{selects},\"guard\",\"{service}\",[\"pods\",\"nodes/status\",\"\"]]\n"
+            )
+        };
+        let said = format!("{}{}{}done\nguard/alive yy\nguard/dead \n", line("alive", false), line("dead", true), line("not asked", false));
+        let webhooks = of(&said).unwrap();
+        assert_eq!(webhooks.iter().map(|it| (it.answers, it.selects)).collect::<Vec<_>>(), [(true, false), (false, true), (true, false)]);
+        let dead = &webhooks[1];
+        assert_eq!((&*dead.service, &*dead.configuration, &*dead.name), ("guard/dead", "guard", "pods.guard.io"));
+        assert_eq!(dead.resources, BTreeSet::from(["pods", "nodes/status"].map(str::to_owned)));
+        assert_eq!(of("done\n"), Ok(Vec::new()));
+    }
+
+    #[test]
+    fn without_its_end_a_list_says_nothing() {
+        assert_eq!(of(""), Err("the API server does not answer".to_owned()));
+        assert_eq!(of("error: forbidden"), Err("error: forbidden".to_owned()));
+        assert_eq!(of("[\"nonsense\"]\ndone"), Ok(Vec::new()));
+    }
+}
