@@ -38,13 +38,7 @@ pub fn quote(value: &str) -> String {
     quoted
 }
 
-/// One simple command of a script; its `Display` is the command's text.
-///
-/// ```
-/// use kok_tasks::shell::Command;
-/// let command = Command::new("install").flag("-m").flag("0644").arg("/etc/it's here").without_input();
-/// assert_eq!(command.to_string(), r"install -m 0644 '/etc/it'\''s here' </dev/null");
-/// ```
+/// One simple command of a script; its `Display` is the command's text, such as `install -m 0644 '/etc/it'\''s here' </dev/null`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Command {
     text: String,
@@ -164,6 +158,12 @@ mod tests {
             "\t",
         ];
         assert_roundtrip(&nasty.map(str::to_owned));
+    }
+
+    #[test]
+    fn a_command_is_its_text() {
+        let command = Command::new("install").flag("-m").flag("0644").arg("/etc/it's here").without_input();
+        assert_eq!(command.to_string(), r"install -m 0644 '/etc/it'\''s here' </dev/null");
     }
 
     #[test]

@@ -48,9 +48,9 @@ unit() {
     fi
     # Many of them wait: for a deadline, or for an sshd.
     export RUST_TEST_THREADS="${RUST_TEST_THREADS:-$(($(nproc) * 2))}"
-    # Without the programs, which stories are told with in another profile.
+    # Without the programs, which stories are told with in another profile, and without examples in docs, of which there are none: for them all of it would be
+    # compiled once more.
     counted cargo test --locked --workspace --exclude kok-tests --lib --tests -- "$@"
-    counted cargo test --locked --workspace --exclude kok-tests --exclude kokctl --doc
     counted cargo test --locked -p kok-tests --lib
 }
 

@@ -23,7 +23,7 @@ impl Arguments {
         let (into, until) = (Arc::clone(&seen), Arc::clone(&ends));
         let watcher = thread::spawn(move || {
             while !until.load(Ordering::Relaxed) {
-                into.lock().unwrap().extend(command_lines());
+                look(&mut into.lock().unwrap());
                 thread::sleep(PAUSE);
             }
         });
@@ -50,12 +50,17 @@ impl Drop for Arguments {
     }
 }
 
-fn command_lines() -> Vec<Vec<u8>> {
+/// Adds what processes of labs are started with now. Whose process one is costs more to find out than what it was started with, and most were seen before.
+fn look(seen: &mut BTreeSet<Vec<u8>>) {
     let processes = fs::read_dir("/proc").unwrap().flatten().filter(|entry| entry.file_name().as_encoded_bytes()[0].is_ascii_digit());
     // What runs in the machine's own network is none of the lab's.
     let own = fs::read_link("/proc/self/ns/net").unwrap();
-    let is_of_lab = |process: &fs::DirEntry| fs::read_link(process.path().join("ns/net")).is_ok_and(|network| network != own);
-    // A process may end while it is looked at.
-    let lines = processes.filter(is_of_lab).filter_map(|process| fs::read(process.path().join("cmdline")).ok());
-    lines.filter(|line| !line.is_empty()).collect()
+    for process in processes {
+        // A process may end while it is looked at.
+        let Ok(line) = fs::read(process.path().join("cmdline")) else { continue };
+        let is_of_lab = || fs::read_link(process.path().join("ns/net")).is_ok_and(|network| network != own);
+        if !line.is_empty() && !seen.contains(&line) && is_of_lab() {
+            seen.insert(line);
+        }
+    }
 }

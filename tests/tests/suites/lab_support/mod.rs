@@ -76,12 +76,18 @@ impl Traces {
     }
 }
 
-/// Fails unless `condition` comes true in time.
+/// Fails unless `condition` comes true in time. Most look by a login, which costs what it waits for the processor: it pauses for as long as a look took.
 pub fn wait_for(what: &str, seconds: u64, mut condition: impl FnMut() -> bool) {
+    const LEAST: Duration = Duration::from_millis(5);
+    const MOST: Duration = Duration::from_millis(500);
     let deadline = Instant::now() + Duration::from_secs(seconds);
-    while !condition() {
+    loop {
+        let began = Instant::now();
+        if condition() {
+            return;
+        }
         assert!(Instant::now() < deadline, "{what}: not within {seconds} s");
-        std::thread::sleep(Duration::from_millis(5));
+        std::thread::sleep(began.elapsed().clamp(LEAST, MOST));
     }
 }
 
