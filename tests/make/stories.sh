@@ -38,8 +38,8 @@ has() {
     esac
 }
 
-# drawn SEED: the stories that this seed takes, in their order. One without a place among the first DRAWN of its part is left out, and so is one that
-# needs what is not built, unless all are to be told.
+# drawn SEED: the stories that this seed takes, in their order. One without a place among the first DRAWN of those of its part that may be drawn is
+# left out, and so is one that needs what is not built, unless all are to be told.
 drawn() {
     stories | while read -r part count needs lane story more; do
         [ "$1" = all ] || has "$needs" || continue
@@ -50,7 +50,7 @@ drawn() {
         END {
             for (i = 1; i <= NR; i++) {
                 before = 0
-                for (j = 1; j <= NR; j++) if (part[j] == part[i] && place[j] < place[i]) before++
+                for (j = 1; j <= NR; j++) if (part[j] == part[i] && count[j] != "-" && place[j] < place[i]) before++
                 if (seed == "all" || count[i] == "all" || (count[i] != "-" && before < count[i])) print line[i]
             }
         }'
