@@ -7,6 +7,8 @@ use super::transport::Transport;
 use kok_crds::Secret;
 use russh::keys::agent::AgentIdentity;
 use russh::keys::agent::client::AgentClient;
+use russh::keys::ssh_key::Error as SshKeyError;
+use russh::keys::ssh_key::encoding::Error as EncodingError;
 use russh::keys::{Error as KeyError, PrivateKey, PublicKey, decode_secret_key};
 use std::ffi::OsString;
 use std::os::unix::fs::MetadataExt as _;
@@ -292,7 +294,11 @@ fn given(key: &Secret) -> Result<Identity, IdentityFault> {
 /// Checks a key; `path` says where it is from.
 fn decode(text: &str, path: &Path, passphrase: Option<&str>) -> Result<Identity, IdentityFault> {
     let not_a_key = |reason: String| IdentityFault::NotAKey { path: path.to_owned(), reason };
-    let key = match decode_secret_key(text, passphrase) {
+    let decoded = decode_secret_key(text, passphrase).or_else(|error| match error {
+        KeyError::SshKey(SshKeyError::Encoding(EncodingError::Length)) => short_scalar::decode(text, passphrase).ok_or(error),
+        error => Err(error),
+    });
+    let key = match decoded {
         Ok(key) => key,
         // It could be read but for the passphrase.
         Err(_) if passphrase.is_some() => return Err(IdentityFault::WrongPassphrase { path: path.to_owned() }),
@@ -303,7 +309,7 @@ fn decode(text: &str, path: &Path, passphrase: Option<&str>) -> Result<Identity,
         Err(_) if text.contains("ENCRYPTED") => {
             return Err(IdentityFault::Encrypted { path: path.to_owned() });
         }
-        Err(error) => short_scalar::decode(text).ok_or_else(|| not_a_key(error.to_string()))?,
+        Err(error) => return Err(not_a_key(error.to_string())),
     };
     match rsa_bits(key.public_key()) {
         bits if bits < MIN_RSA_BITS => Err(IdentityFault::TooShort { path: path.to_owned(), bits }),

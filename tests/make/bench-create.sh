@@ -13,6 +13,5 @@ build() {
 
 part 'packages and tools' sh tests/make/setup.sh test
 part 'kokctl' build
-part 'bundle' "$programs/release" build
-bundle=$("$programs/release" build)
+part 'bundle' build_bundle
 "$programs/bench-create" --kokctl "$CARGO_TARGET_DIR/release/kokctl" --bundle "$bundle" "$@"

@@ -16,6 +16,5 @@ build() {
 
 part 'packages and tools' sh tests/make/setup.sh test
 part 'kokctl, and what it is compared with' build
-part 'bundle' "$programs/release" build
-bundle=$("$programs/release" build)
+part 'bundle' build_bundle
 "$programs/bench" --kokctl "$release/kokctl" --floor "$release/examples/floor" --upstream "$release/upstream" --bundle "$bundle" "$@"

@@ -58,6 +58,12 @@ print_times() {
 # What stories, demo and benches run. With an example, for then all of it has the features that the unit tests have (tests/Cargo.toml), and is compiled once.
 compile() { cargo build --locked --workspace --bins --example two_clusters; }
 
+# The bundle, in $bundle. The older release takes minutes: with `older-release` it is built, and otherwise taken where that was done.
+build_bundle() {
+    if [ "${1:-}" = older-release ]; then older=--with; else older=--with-built; fi
+    bundle=$("$programs/release" build "$older" older-release)
+}
+
 # What a script has to clean up when it ends; it may define its own.
 cleanup() { :; }
 

@@ -11,7 +11,7 @@ in_lab() { "$programs/lab" run --name "$name" -- "$@"; }
 # The folder's programs are links, so that `. env` finds exactly what the demo used.
 bundle() {
     mkdir -p "$demo/bin"
-    bundle=$("$programs/release" build)
+    build_bundle
     kubectl=$(find "$bundle/files" -name kubectl -path '*/linux/*' | sort -V | tail -n 1)
     [ -n "$kubectl" ] || fail 'the bundle has no kubectl' "$bundle" '' 'build it again: make bundle'
     ln -sfn "$kubectl" "$demo/bin/kubectl"

@@ -36,7 +36,6 @@ clippy() { cargo clippy --locked --workspace --all-targets -- -D warnings; }
 setup_checks() {
     counted sh tests/make/setup_test.sh
     counted sh tests/make/count_test.sh
-    counted sh tests/make/mirror_test.sh
 }
 
 # The tests of the SSH transport start an sshd in namespaces of its own.
@@ -82,10 +81,10 @@ histories() {
     counted env KOK_TEST_HISTORIES="${KOK_TEST_HISTORIES:-100000}" cargo test --locked -p kokctl --lib every_history_keeps_what_must_hold
 }
 
-# The older release takes minutes, and is built where all stories are told; on others it is taken where that was done.
+# Where all stories are told there are some that need the older release.
 bundle() {
-    KOKCTL_BUNDLE=$("$programs/release" build "$([ "$which" = all ] && echo --with || echo --with-built)" older-release)
-    export KOKCTL_BUNDLE
+    if [ "$which" = all ]; then build_bundle older-release; else build_bundle; fi
+    export KOKCTL_BUNDLE="$bundle"
 }
 
 # A bundle that has Calico too. It takes minutes more, and one part alone needs it.

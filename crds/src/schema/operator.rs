@@ -137,7 +137,10 @@ fn drift() -> Value {
 
 fn certificates() -> Value {
     let secret = reference("kubeconfigSecret", "Secret with the administrator's kubeconfig under `value`.");
-    let end = time("earliestEnd", "When the first of its certificates ends, as its hosts had them after what changed it last.");
+    let end = time(
+        "earliestEnd",
+        "When the first certificate ends of its control planes and members of etcd, as they were after the last operation that changed it.",
+    );
     map(&["kubeconfigSecret", "earliestEnd"], &[], vec![secret, end])
 }
 

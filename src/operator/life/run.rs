@@ -1,10 +1,12 @@
 //! The runs of an operation: each has a thread of its own, for what decides must never wait for what plans.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::thread;
 use std::time::{Duration, Instant};
 
 use kok_tasks::plan::{Plan, PlanDocument};
+use kok_tasks::renewal::{Part, Renewal};
 use kok_tasks::shell::quote;
 use kube::api::{Patch, PatchParams};
 use serde_json::{Value, json};
@@ -206,11 +208,15 @@ impl Life {
         Ok(Context::new(shared.controller(&self.found.cluster), Events::new(sinks), shared.transport()))
     }
 
-    /// When the first of the cluster's certificates ends, as its hosts have them. Where one of them does not answer, nothing is said.
+    /// When the first certificate ends of control planes and members of etcd, as they have them; of workers too where somebody else issues theirs. Kubelets
+    /// renew their own, so that a worker that is away keeps nobody from knowing. Where a host that is asked does not answer nothing is said.
     async fn first_end(&self, task: &Task) -> Option<String> {
         let shared = &self.at.shared;
         let context = Context::new(shared.controller(&self.found.cluster), Events::new(Vec::new()), shared.transport());
-        let looked = timeout(CERTIFICATES, Box::pin(certificates(&context, &task.cluster, &[]))).await;
+        let (cluster, parts) = (&task.cluster, BTreeSet::from([Part::ApiServer]));
+        let renewal = Renewal { hosts: &[], parts: &parts, all: false };
+        let hosts = cluster.hosts.iter().filter(|host| renewal.concerns(cluster, host)).map(|host| host.name.clone());
+        let looked = timeout(CERTIFICATES, Box::pin(certificates(&context, cluster, &hosts.collect::<Vec<_>>()))).await;
         let (held, failures) = looked.ok()?.ok()?;
         let ends = held.into_iter().filter_map(|held| Some((held.end?, held.not_after?)));
         ends.min().map(|(_, text)| text).filter(|_| failures.is_empty())

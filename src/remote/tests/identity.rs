@@ -63,6 +63,12 @@ fn a_number_that_begins_with_a_zero_byte_is_a_key() {
     assert_eq!(key.public_key().key_data(), russh::keys::PublicKey::from_openssh(PUBLIC).unwrap().key_data());
     let said = key.sign("of-a-test", russh::keys::HashAlg::Sha256, b"a message").unwrap();
     key.public_key().verify("of-a-test", b"a message", &said).unwrap();
+    let encrypts = Command::new("ssh-keygen").args(["-q", "-p", "-P", "", "-N", "secret", "-f"]).arg(&path).status();
+    assert!(encrypts.unwrap().success());
+    assert!(matches!(fault(&path), IdentityFault::Encrypted { .. }));
+    let Ok(Identity::File { key: opened, .. }) = load(&path, Some("secret")) else { panic!("it does not open") };
+    assert_eq!(opened.key_data(), key.key_data());
+    assert!(matches!(load(&path, Some("another")), Err(IdentityFault::WrongPassphrase { .. })));
     fs::write(&path, SHORT.replace("AAAABG5vbmUAAAAEbm9uZQ", "AAAABG5vbmUAAAAEbm9uYQ")).unwrap();
     assert!(matches!(fault(&path), IdentityFault::NotAKey { .. }));
 }

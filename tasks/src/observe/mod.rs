@@ -71,7 +71,7 @@ pub use token::BootstrapTokenState;
 pub use token_secrets::TokenSecrets;
 pub use tree::Tree;
 pub use versions::{API_SERVER, CONTAINERD, CONTROLLERS, ETCD, Installed, KUBELET, ProgramVersions, STATIC_PODS, version_of};
-pub use webhooks::{Webhook, Webhooks};
+pub use webhooks::{Rule, Webhook, Webhooks};
 
 /// Where the hosts keep what belongs to kokctl and to nobody else: the hashes of large files and the record of what kubeadm wrote.
 pub const STATE_DIRECTORY: &str = "/var/lib/kokctl";

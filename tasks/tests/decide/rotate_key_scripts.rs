@@ -217,6 +217,38 @@ fn only_what_can_not_be_written_is_a_failure() {
     }
 }
 
+/// kubectl as far as it goes. Who may make webhooks may write anything where a namespace stands.
+#[test]
+fn services_of_webhooks_are_asked_for_their_endpoints() {
+    const KUBECTL: &str = r#"echo "$*" >>FOLDERasked
+case "$*" in
+*readyz*) echo ok;;
+*webhookconfigurations*) cat FOLDERwebhooks; [ ! -e FOLDERfails ];;
+*service-name=ready*) printf y;;
+*service-name=unknown*) exit 1;;
+*"get service elsewhere"*) printf y;;
+esac
+"#;
+    let line = |namespace: &str, service: &str| {
+        format!(
+            "[{namespace:?},{service:?},\"ValidatingWebhookConfiguration\",\"all\",\"{service}.io\",false,[[[\"\",null],[\"pods\",null]],null]]\n"
+        )
+    };
+    for shell in SHELLS {
+        let folder = host(&[("kubectl", KUBECTL)]);
+        fs::write(folder.path("kubernetes/admin.conf"), "kubeconfig").unwrap();
+        let services = ["ready", "gone", "unknown", "elsewhere"].map(|service| line("guard", service)).concat();
+        fs::write(folder.path("webhooks"), format!("{services}{}", line("--all-namespaces;touch HERE", "odd"))).unwrap();
+        let found = looked(&folder, Look::Webhooks, shell).webhooks.unwrap().unwrap();
+        let answers: Vec<(&str, bool)> = found.iter().map(|webhook| (&*webhook.name, webhook.answers)).collect();
+        let expected = [("ready.io", true), ("gone.io", false), ("unknown.io", true), ("elsewhere.io", true), ("odd.io", true)];
+        assert_eq!(answers, expected, "{shell:?}");
+        assert!(!fs::read_to_string(folder.path("asked")).unwrap().contains("HERE"), "{shell:?}");
+        fs::write(folder.path("fails"), "").unwrap();
+        assert!(looked(&folder, Look::Webhooks, shell).webhooks.unwrap().is_err(), "{shell:?}: a list that was cut off is not all of it");
+    }
+}
+
 /// kubectl as far as it goes: what its template makes of Secrets, one of which somebody has filled with what is no token.
 #[test]
 fn of_tokens_in_secrets_only_their_heads_leave_the_host() {

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use kok_crds::model::Cluster;
 use kok_tasks::bundle::Bundle;
-use kok_tasks::observe::{API_SERVER, ETCD, ImageState, KUBELET, Webhook};
+use kok_tasks::observe::{API_SERVER, ETCD, ImageState, KUBELET, Look, Observations, Rule, Webhook, Webhooks};
 use kok_tasks::plan::{Plan, StepId};
 use kok_tasks::upgrade::{CheckName, Part, Pause, Running, Stage, StageName, Wish, check, path, stages};
 
@@ -313,32 +313,40 @@ fn what_is_in_the_way_is_found_with_its_check() {
 /// What API servers ask before they take what an upgrade writes, and nobody answers: a webhook that selects may mean something else.
 #[test]
 fn webhooks_that_nobody_answers_for_are_in_the_way() {
-    let webhook = |resource: &str, selects: bool, answers: bool| Webhook {
+    let webhook = |group: &str, resource: &str| Webhook {
         kind: "MutatingWebhookConfiguration".to_owned(),
         configuration: "guard".to_owned(),
         name: "guard.io".to_owned(),
-        selects,
+        selects: false,
         service: "guard/guard".to_owned(),
-        resources: BTreeSet::from([resource.to_owned()]),
-        answers,
+        rules: vec![Rule { groups: vec![group.to_owned()], resources: vec![resource.to_owned()] }],
+        answers: false,
     };
-    let found = |webhook: Webhook| {
-        let mut world = old();
-        world.api.webhooks = vec![webhook];
+    let found = |webhooks: Webhooks| {
+        let world = old();
         let mut seen = world.seen();
-        for (host, looks) in kok_tasks::upgrade::looks(&world.cluster) {
-            seen.add_observations(&host, world.look(&host, looks.iter()));
+        let asked = kok_tasks::upgrade::looks(&world.cluster);
+        for (host, looks) in asked.iter().filter(|(_, looks)| looks.iter().any(|look| look == Look::Webhooks)) {
+            let webhooks = Some(webhooks.clone());
+            seen.add_observations(host, Observations { webhooks, ..world.look(host, looks.iter()) });
         }
         let found = check(&world.cluster, &seen, &NEW.parse().unwrap(), NOW);
         found.into_iter().map(|found| (found.name, found.blocks, found.refusal.to_string())).collect::<Vec<_>>()
     };
-    for resource in ["pods", "*", "*/*", "nodes/status", "leases"] {
-        let found = found(webhook(resource, false, false));
-        assert!(matches!(&found[..], [(CheckName::Webhooks, true, _)]), "{resource}: {found:?}");
+    let of = |webhook: Webhook| found(Ok(vec![webhook]));
+    for (group, resource) in
+        [("", "pods"), ("*", "*"), ("*", "*/*"), ("", "nodes/status"), ("", "pods/*"), ("apps", "*"), ("coordination.k8s.io", "leases")]
+    {
+        let found = of(webhook(group, resource));
+        assert!(matches!(&found[..], [(CheckName::Webhooks, true, _)]), "{group} {resource}: {found:?}");
     }
-    let said = found(webhook("pods", true, false));
+    let said = of(Webhook { selects: true, ..webhook("", "pods") });
     assert!(matches!(&said[..], [(CheckName::Webhooks, false, _)]), "{said:?}");
-    for (resource, answers) in [("pods", true), ("ingresses", false), ("pods/exec", false)] {
-        assert_eq!(found(webhook(resource, false, answers)), []);
+    assert_eq!(of(Webhook { answers: true, ..webhook("", "pods") }), []);
+    // Most webhooks are about objects of their own, all of them.
+    for (group, resource) in [("cert-manager.io", "*/*"), ("metrics.k8s.io", "pods"), ("", "pods/exec"), ("apps", "pods")] {
+        assert_eq!(of(webhook(group, resource)), [], "{group} {resource}");
     }
+    let unknown = found(Err("nobody can say".to_owned()));
+    assert!(matches!(&unknown[..], [(CheckName::Webhooks, false, _)]), "{unknown:?}");
 }

@@ -81,8 +81,9 @@ pub fn build(options: &Options, progress: &mut Progress) -> Result<Summary> {
     // Everything that can be missing is found out before the first minute of building.
     let builder = Builder::new(&components, archive, options)?;
     let cache = Cache::open(&options.cache, progress)?;
-    if options.only.is_none() {
-        leave_out_unbuilt(&mut components, options, &builder, &cache, progress)?;
+    let is_built = |component: &Component| builder.is_built(component, &cache);
+    for left_out in leave_out_unbuilt(&mut components, options.with_built.difference(&options.with), is_built)? {
+        progress.line(&left_out);
     }
     let mut output = Output::open(&options.output)?;
     let mut built = Vec::new();
@@ -114,28 +115,27 @@ fn requested_as(component: Component) -> String {
     component.recipe.group.unwrap_or(component.name)
 }
 
-/// Leaves out each of `with_built` of which something is not in the cache.
-fn leave_out_unbuilt(
+/// Leaves out each of these of which something is not built, and says what that is.
+pub(super) fn leave_out_unbuilt<'a>(
     components: &mut Vec<Component>,
-    options: &Options,
-    builder: &Builder,
-    cache: &Cache,
-    progress: &mut Progress,
-) -> Result<()> {
-    for name in options.with_built.difference(&options.with) {
-        let of_it = |component: &Component| component.recipe.on_request && component.is_called(name);
+    names: impl Iterator<Item = &'a String>,
+    is_built: impl Fn(&Component) -> Result<bool>,
+) -> Result<Vec<String>> {
+    let mut left_out = Vec::new();
+    for name in names {
+        let is_of_it = |component: &Component| component.recipe.on_request && component.is_called(name);
         let mut unbuilt = None;
-        for component in components.iter().filter(|component| of_it(component)) {
-            if cache.load(component, &builder.key(component, &builder.archive.select(component)?)).is_none() {
+        for component in components.iter().filter(|component| is_of_it(component)) {
+            if !is_built(component)? {
                 unbuilt = Some(component.label());
             }
         }
         if let Some(unbuilt) = unbuilt {
-            progress.line(&format!("without {name}: {unbuilt} is not built yet"));
-            components.retain(|component| !of_it(component));
+            components.retain(|component| !is_of_it(component));
+            left_out.push(format!("without {name}: {unbuilt} is not built yet"));
         }
     }
-    Ok(())
+    Ok(left_out)
 }
 
 /// One component, in all its versions.
@@ -189,6 +189,10 @@ impl Builder {
                 host_files: &host_files,
             },
         )
+    }
+
+    fn is_built(&self, component: &Component, cache: &Cache) -> Result<bool> {
+        Ok(cache.load(component, &self.key(component, &self.archive.select(component)?)).is_some())
     }
 
     /// Takes a component from the cache or builds it, and brings it into the bundle. A damaged one is built again.

@@ -14,7 +14,7 @@ pub struct Recipe {
     /// Whether it is built only where it is asked for by name.
     #[serde(default)]
     pub on_request: bool,
-    /// The name by which it is asked for together with others, beside its own.
+    /// What is built on request may be asked for by this name, too, together with others.
     #[serde(default)]
     pub group: Option<String>,
     /// What Go builds. Without binaries there is no `go.mod`.
@@ -163,6 +163,9 @@ impl Recipe {
     fn check(&self) -> Result<(), String> {
         if self.go.binaries.is_empty() && self.debian.is_none() {
             return Err("go.binaries is empty: name at least one binary with its package, or packages under `debian`".to_owned());
+        }
+        if self.group.is_some() && !self.on_request {
+            return Err("there is a group, and it is always built: add `onRequest: true`, or leave the group out".to_owned());
         }
         self.go.check()?;
         if self.debian.as_ref().is_some_and(|debian| debian.packages.is_empty()) {

@@ -6,7 +6,7 @@ use kok_crds::model::{NETWORK_ADDON, ObjectName};
 use kok_tasks::drain::{Budget, Pod};
 use kok_tasks::observe::{
     ApiServerState, BootstrapTokenState, EtcdData, EtcdMember, EtcdPeer, EtcdState, KubernetesObject, KubernetesState, LiveObject,
-    NodeState, Webhook,
+    NodeState,
 };
 use kok_tasks::operations::{ApplyAddon, FOUNDERS_LINK, MEMBER_DATA, RemoveAddons};
 use serde_json::{Value, json};
@@ -28,8 +28,6 @@ pub(crate) struct Api {
     pub(crate) pods: BTreeMap<String, Vec<Pod>>,
     /// What protects it.
     pub(crate) budgets: Vec<Budget>,
-    /// Webhooks that fail closed.
-    pub(crate) webhooks: Vec<Webhook>,
     /// Objects of addons.
     pub(crate) addons: BTreeMap<ObjectName, LiveObject>,
     /// The hosts on which etcd is meant to run.

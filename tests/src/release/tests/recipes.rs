@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::*;
-use crate::release::build::{alone, wanted};
+use crate::release::build::{alone, leave_out_unbuilt, wanted};
 use crate::release::key::{Surroundings, component_key};
 use crate::release::paths::default_recipes;
 use crate::release::recipe::{Recipe, split_reference};
@@ -48,6 +48,7 @@ fn mistakes_are_refused_with_their_place_or_name() {
     // What is replaced, by what, and what the error must say.
     let mistakes = [
         ("  define:", "  defines:", "line 4"),
+        ("go:\n", "group: tools\ngo:\n", "onRequest"),
         ("files:", "file:", "file"),
         ("binaries:\n    tool: example.org/tool", "binaries: {}", "go.binaries"),
         ("${minor}", "${minro}", "${minro}"),
@@ -154,6 +155,26 @@ fn what_is_built_on_request_is_left_out_unless_it_is_asked_for_by_name() {
     fs::write(folder.join("component.yaml"), format!("onRequest: true\n{RECIPE}")).unwrap();
     let error = asked(&["tol"]).unwrap_err().to_string();
     assert!(error.contains("no component tol") && error.contains("there is: tool"), "{error}");
+}
+
+/// All of a group or nothing of it: a release without its etcd is none.
+#[test]
+fn of_what_is_taken_where_it_is_built_nothing_is_missing() {
+    let group = "older-release".to_owned();
+    let all = || wanted(discover(&default_recipes(), "amd64").unwrap(), &BTreeSet::from([group.clone()])).unwrap();
+    let with = |unbuilt: &str| {
+        let mut components = all();
+        let said = leave_out_unbuilt(&mut components, [&group].into_iter(), |component| Ok(component.label() != unbuilt)).unwrap();
+        (components.iter().map(Component::label).collect::<BTreeSet<_>>(), said)
+    };
+    let (whole, said) = with("nothing");
+    assert!(whole.contains("kubernetes 1.36.3") && whole.contains("etcd 3.6.8") && said.is_empty(), "{whole:?}");
+    let (rest, said) = with("etcd 3.6.8");
+    assert_eq!(said, ["without older-release: etcd 3.6.8 is not built yet"]);
+    assert!(["kubernetes 1.37.1", "etcd 3.7.0"].iter().all(|label| rest.contains(*label)), "{rest:?}");
+    assert!(!rest.iter().any(|label| label.contains("1.36.3") || label.contains("3.6.")), "{rest:?}");
+    // What is always built is never left out.
+    assert_eq!(with("etcd 3.7.0").0, whole);
 }
 
 #[test]
