@@ -55,6 +55,38 @@ const UNTIL_OLD_IS_GONE: &str = r#"if [ -n "$old" ] && [ "$(cat "$manifest")" !=
 fi
 "#;
 
+/// Where a control plane works, each of its programs says first whether it takes the options that it is to get: with `--version` behind them it reads all of
+/// them, its feature gates too, prints that, and ends (Kubernetes, `component-base/version/verflag`; cobra runs it behind the reading of flags). So what a new
+/// version has dropped, or somebody has misspelled, is told while the old one runs on, and not by an API server that is gone. It is asked of the image that is
+/// to run, where the host has it. An option with a space in it is not among what it reads, for the manifest may have it on several lines; and where the asking
+/// itself fails, nothing is said. kubeadm writes the manifests into another folder for that (`KUBEADM_INIT_DRYRUN_DIR`).
+const TRIAL: &str = r#"trial() (
+  folder=$(mktemp -d /run/kokctl-trial.XXXXXX) || exit 0
+  trap 'rm -rf "$folder"' EXIT
+  KUBEADM_INIT_DRYRUN_DIR="$folder" kubeadm init phase control-plane all --dry-run --config="$configuration" >/dev/null 2>&1 || exit 0
+  for new in "$folder"/*.yaml; do
+    name=${new##*/}
+    name=${name%.yaml}
+    ! cmp -s "$new" "/etc/kubernetes/manifests/$name.yaml" || continue
+    image=$(sed -n 's/^ *image: *//p' "$new" | head -n 1)
+    /usr/local/bin/ctr -n k8s.io images ls -q 2>/dev/null | grep -qxF -e "$image" || continue
+    set --
+    while read -r line; do
+      case "$line" in
+        "- '--"*"'") line=${line#"- '"} line=${line%"'"} ;;
+        '- --'*) line=${line#- } ;;
+        *) continue ;;
+      esac
+      case "$line" in *[\ \'\"]*) ;; *) set -- "$@" "$line" ;; esac
+    done <"$new"
+    /usr/local/bin/ctr -n k8s.io run --rm "$image" "kokctl-trial-$name-$$" "$name" "$@" --version >"$folder/said" 2>&1 </dev/null && continue
+    because=$(sed -n -e 's/^Error: //p' -e 's/.*"command failed" err="\(.*\)"$/\1/p' "$folder/said" | head -n 1)
+    [ -z "$because" ] || { echo "$name of $image does not take the options that it is to get: $because" >&2; exit 1; }
+  done
+)
+[ -z "$before" ] || trial || exit 1
+"#;
+
 /// Where an API server runs, its manifest comes first: controller manager and scheduler may be of no newer version than the one beside them, which they
 /// ask (Kubernetes, "Version Skew Policy").
 const ONE_BY_ONE: &str = r#"[ -z "$old" ] || kubeadm init phase control-plane apiserver --config="$configuration"
@@ -130,7 +162,7 @@ impl StaticPods {
     pub(super) fn act(&self, _: &Change) -> Act {
         let write = match self.component {
             Component::Etcd => "kubeadm init phase etcd local --config=\"$configuration\"\n".to_owned(),
-            Component::ControlPlane => format!("{ONE_BY_ONE}{UNTIL_OLD_IS_GONE}{THEN_ALL}"),
+            Component::ControlPlane => format!("{TRIAL}{ONE_BY_ONE}{UNTIL_OLD_IS_GONE}{THEN_ALL}"),
         };
         let until = if self.component == Component::Etcd { UNTIL_OLD_IS_GONE } else { "" };
         let (forget, keep) = (self.record().forget(), self.record().keep());

@@ -1,5 +1,7 @@
 //! When the manifests of static pods, which kubeadm writes, are what they should be.
 
+use std::fs;
+
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use kok_tasks::change::{Change, ChangeKind, Verdict};
@@ -10,6 +12,7 @@ use kok_tasks::resources::Act;
 use kok_tasks::script::{Fragment, Part};
 
 use crate::operations::{keep, put, said};
+use crate::support::shell::{Folder, SHELLS, run};
 
 const ETCD: &str = "/etc/kubernetes/manifests/etcd.yaml";
 const RECORD: &str = "/var/lib/kokctl/made/etcd";
@@ -91,6 +94,73 @@ fn what_somebody_changed_in_a_file_of_kubeadm_is_shown() {
     let diff = change.diff.unwrap();
     assert!(diff.starts_with(&format!("--- {ETCD} (host)\n+++ {ETCD} (desired)\n")), "{diff}");
     assert!(diff.ends_with(" a\n-edited\n+b\n"), "{diff}");
+}
+
+/// The part of the script that asks programs of a control plane whether they take their options, on a host whose programs are scripts.
+fn trial(folder: &Folder) -> String {
+    let operation = StaticPods { component: Component::ControlPlane, ..etcd() };
+    let Act::Script(fragment) = Operation::StaticPods(operation).act(&Change::new(ChangeKind::Write, "")) else { panic!("no script") };
+    let script = script(&fragment);
+    let (from, to) = (script.find("trial() (").unwrap(), script.find("[ -z \"$old\" ] || kubeadm").unwrap());
+    let moved = script[from..to].replace("/usr/local/bin/", &folder.text("")).replace("/etc/kubernetes/manifests/", &folder.text("has-"));
+    format!("PATH={}:$PATH\nbefore=x\nconfiguration=/c\n{moved}echo written\n", folder.text(""))
+}
+
+/// An API server that does not take an option would be gone, on the only control plane for good.
+#[test]
+fn a_program_that_does_not_take_its_options_keeps_what_runs() {
+    let manifest = |image: &str, options: &[&str]| {
+        let lines: String = options.iter().map(|option| format!("    - {option}\n")).collect();
+        format!(
+            "spec:\n  containers:\n  - command:\n    - kube-apiserver\n{lines}    image: {image}\n    startupProbe:\n      httpGet: {{}}\n"
+        )
+    };
+    let options = ["--secure-port=6443", "'--oidc-username-prefix=oidc:'", "--audit-log-format=a b", "\"--x=\\ty\""];
+    // What was asked, and what the program says to that.
+    let trials: [(&str, &str, &str, bool); 5] = [
+        ("k:2", "echo Kubernetes v1.37.1", "", true),
+        (
+            "k:2",
+            "echo 'Error: unknown flag: --secure-port'; exit 1",
+            "kube-apiserver of k:2 does not take the options that it is to get: unknown flag: --secure-port",
+            false,
+        ),
+        (
+            "k:2",
+            "echo 'E1127 22:07:58.9 20526 run.go:72] \"command failed\" err=\"unrecognized feature gate: Foo\"' >&2; exit 1",
+            "kube-apiserver of k:2 does not take the options that it is to get: unrecognized feature gate: Foo",
+            false,
+        ),
+        ("k:2", "echo 'ctr: no room'; exit 1", "", true),
+        ("absent:3", "echo 'Error: unknown flag: --a'; exit 1", "", true),
+    ];
+    for (image, answer, said, goes_on) in trials {
+        for shell in SHELLS {
+            let folder = Folder::new();
+            let new = manifest(image, &options);
+            fs::write(folder.path("made"), &new).unwrap();
+            fs::write(folder.path("has-kube-apiserver.yaml"), manifest("k:1", &options)).unwrap();
+            fs::write(folder.path("has-kube-scheduler.yaml"), &new).unwrap();
+            let both = "for name in kube-apiserver kube-scheduler; do cp FOLDER/made \"$KUBEADM_INIT_DRYRUN_DIR/$name.yaml\"; done";
+            folder.program("kubeadm", &format!("#!/bin/sh\n{}", both.replace("FOLDER/", &folder.text(""))));
+            let asked = format!(
+                "#!/bin/sh\ncase \"$3\" in images) echo k:1; echo k:2 ;; *) echo \"$*\" >>{}; {answer} ;; esac\n",
+                folder.text("asked")
+            );
+            folder.program("ctr", &asked);
+            let output = run(shell, &[], &trial(&folder));
+            let (out, err) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+            assert_eq!((out.as_ref(), err.trim()), (if goes_on { "written\n" } else { "" }, said), "{shell:?}");
+            let asked = fs::read_to_string(folder.path("asked")).unwrap_or_default();
+            assert_eq!(
+                asked.lines().count(),
+                usize::from(image == "k:2"),
+                "what stays as it is, and what is not there, is not asked: {asked}"
+            );
+            let words = "kube-apiserver --secure-port=6443 --oidc-username-prefix=oidc: --version\n";
+            assert!(asked.is_empty() || asked.ends_with(words), "{asked}");
+        }
+    }
 }
 
 /// One that still runs has not ended, whatever became of its manifest; and one with a manifest comes back.

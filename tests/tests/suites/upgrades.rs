@@ -86,6 +86,21 @@ fn one_control_plane_and_a_worker_with_a_pause() {
     kokctl.has_nothing_to_do();
     assert_complete(&lab, NEW);
     kubeadm::finds_nothing(&lab.host("cp1").unwrap(), NEW);
+    an_option_that_a_program_does_not_take_keeps_what_runs(&lab, &kokctl);
+}
+
+/// Nobody but the program itself knows what it takes there: the one that would not start is asked before the one that runs is ended.
+fn an_option_that_a_program_does_not_take_keeps_what_runs(lab: &Lab, kokctl: &Kokctl<'_>) {
+    let host = lab.host("cp1").unwrap();
+    let runs = || ok(&host, "pgrep -o kube-apiserver; cat /etc/kubernetes/manifests/kube-apiserver.yaml");
+    let (right, before) = (std::fs::read_to_string(kokctl.manifest()).unwrap(), runs());
+    kokctl.write_manifest(&right.replace("  vars:\n", "  vars:\n    kube_kubeadm_apiserver_extra_args: {vmodule: x}\n"));
+    let said = kokctl.verb("apply", &["--bundle", kokctl.bundle().to_str().unwrap()]);
+    assert!(said.code == 4 && said.stderr.contains("does not take the options") && said.stderr.contains("pattern=N"), "{said:?}");
+    assert_eq!(runs(), before);
+    kokctl.write_manifest(&right);
+    kokctl.converge("apply");
+    kokctl.has_nothing_to_do();
 }
 
 /// One of a service that is not there refuses every pod: nothing is begun. One with a selector is told, and one for objects of its own is not in the way.
