@@ -8,6 +8,7 @@ use kok_crds::listed;
 use kok_crds::model::Cluster;
 use semver::Version;
 
+use super::room::room;
 use crate::drain::{Blocker, Cordon, DrainSettings, judge};
 use crate::observe::{ApiServerState, EtcdState, KubernetesState, Look, Looks, NodeState, Rule, Webhook};
 use crate::plan::{Refusal, Seen};
@@ -34,6 +35,8 @@ pub enum CheckName {
     Cordons,
     /// Whether clocks agree.
     Clocks,
+    /// Whether disks have room for another version.
+    Disks,
 }
 
 /// Something that is in the way, or may be.
@@ -55,8 +58,17 @@ const LEAST_FREE: u64 = 20;
 
 impl CheckName {
     /// All of them.
-    pub const ALL: [Self; 8] =
-        [Self::RemovedApis, Self::Etcd, Self::Nodes, Self::Certificates, Self::Budgets, Self::Webhooks, Self::Cordons, Self::Clocks];
+    pub const ALL: [Self; 9] = [
+        Self::RemovedApis,
+        Self::Etcd,
+        Self::Nodes,
+        Self::Certificates,
+        Self::Budgets,
+        Self::Webhooks,
+        Self::Cordons,
+        Self::Clocks,
+        Self::Disks,
+    ];
 
     /// The word for it.
     #[must_use]
@@ -70,6 +82,7 @@ impl CheckName {
             Self::Webhooks => "webhooks",
             Self::Cordons => "cordons",
             Self::Clocks => "clocks",
+            Self::Disks => "disks",
         }
     }
 }
@@ -125,6 +138,7 @@ pub fn check(cluster: &Cluster, seen: &Seen, to: &Version, now_seconds: i64) -> 
     webhooks(cluster, seen, &mut found);
     let clocks = preconditions::clocks(cluster, seen).into_iter();
     found.extend(clocks.map(|refusal| Found { name: CheckName::Clocks, blocks: true, refusal }));
+    found.extend(room(cluster, seen).into_iter().map(|(blocks, refusal)| Found { name: CheckName::Disks, blocks, refusal }));
     found.sort_by_key(|found| !found.blocks);
     found
 }

@@ -5,6 +5,7 @@
 
 mod check;
 mod path;
+mod room;
 mod running;
 mod stages;
 

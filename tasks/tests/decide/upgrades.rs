@@ -350,3 +350,28 @@ fn webhooks_that_nobody_answers_for_are_in_the_way() {
     let unknown = found(Err("nobody can say".to_owned()));
     assert!(matches!(&unknown[..], [(CheckName::Webhooks, false, _)]), "{unknown:?}");
 }
+
+/// Images of another version lie beside those of the one that runs.
+#[test]
+fn disks_have_room_for_another_version() {
+    let found = |mount: &str, free: u64, total: u64| {
+        let world = old();
+        let mut seen = world.seen();
+        let mut facts = seen.facts("worker2").unwrap().clone();
+        for folder in ["/usr/local", "/var/lib/containerd"] {
+            let storage = facts.storage.get_mut(folder).unwrap();
+            (storage.mount, storage.free_bytes, storage.total_bytes) = (mount.to_owned(), free * 1_000_000, total * 1_000_000);
+        }
+        seen.add_facts("worker2", facts);
+        let found = check(&world.cluster, &seen, &NEW.parse().unwrap(), NOW).into_iter();
+        let found: Vec<_> = found.filter(|found| found.name == CheckName::Disks).collect();
+        assert!(found.iter().all(|found| found.refusal.at.as_deref().is_some_and(|at| at.contains("worker2"))), "{found:?}");
+        let because = |refusal: &kok_tasks::plan::Refusal| refusal.because.clone().unwrap_or_default();
+        found.into_iter().map(|found| (found.blocks, format!("{}: {}", found.refusal, because(&found.refusal)))).collect::<Vec<_>>()
+    };
+    assert_eq!(found("/data", 20_000, 50_000), []);
+    let full = found("/data", 1_649, 50_000);
+    assert!(full.len() == 1 && full[0].0 && full[0].1.contains("1649 MB free") && full[0].1.contains("need 1650 MB"), "{full:?}");
+    let nearly = found("/data", 5_000, 50_000);
+    assert!(nearly.len() == 1 && !nearly[0].0 && nearly[0].1.contains("DiskPressure"), "{nearly:?}");
+}
