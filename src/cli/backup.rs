@@ -4,6 +4,7 @@ mod create;
 mod list;
 mod local;
 mod prune;
+mod rehearse;
 mod timer;
 mod verify;
 
@@ -35,6 +36,7 @@ enum Verb {
     Create(create::Arguments),
     List(list::Arguments),
     Prune(prune::Arguments),
+    Rehearse(rehearse::Arguments),
     Timer(timer::Arguments),
     Verify(verify::Arguments),
 }
@@ -44,6 +46,7 @@ pub(super) async fn run(arguments: &Arguments) -> Result<(), Vec<Failure>> {
         Verb::Create(arguments) => create::run(arguments).await,
         Verb::List(arguments) => list::run(arguments).await,
         Verb::Prune(arguments) => prune::run(arguments).await,
+        Verb::Rehearse(arguments) => rehearse::run(arguments).await,
         Verb::Timer(arguments) => timer::run(arguments),
         Verb::Verify(arguments) => verify::run(arguments).await,
     }

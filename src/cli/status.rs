@@ -2,6 +2,7 @@
 
 mod backups;
 mod certificates;
+mod rehearsal;
 mod text;
 mod versions;
 
@@ -17,7 +18,7 @@ use super::process;
 use crate::clock::Clock;
 use crate::engine::{self, ClusterStatus, EtcdHealth, HostStatus, StatusRequest};
 use crate::failure::{Failure, Kind};
-use crate::state::Controller;
+use crate::state::{Controller, LastRehearsal};
 use crate::ui::{line, status_line};
 
 /// Show the hosts and their nodes as they are, the API's endpoint, when certificates end, and in how much the hosts differ from the files
@@ -41,6 +42,8 @@ struct Whole<'a> {
     status: &'a ClusterStatus,
     #[serde(skip_serializing_if = "<[_]>::is_empty")]
     backups: &'a [Backups],
+    #[serde(skip_serializing_if = "Option::is_none")]
+    rehearsal: Option<&'a LastRehearsal>,
 }
 
 const NO_BUNDLE: &str = "it needs the bundle: give its folder with --bundle";
@@ -55,12 +58,15 @@ pub(super) async fn run(arguments: &Arguments) -> Result<(), Vec<Failure>> {
     let request = StatusRequest { cluster: &cluster, bundle: bundle.as_ref().ok_or(NO_BUNDLE), whole };
     let (status, failures) = engine::status(&context, request).await?;
     let backups = Backups::of(&cluster).await;
+    let rehearsed = process::state().ok().and_then(|state| LastRehearsal::find(&state, &cluster.name));
     if arguments.json {
-        print_json(&Whole { status: &status, backups: &backups })?;
+        print_json(&Whole { status: &status, backups: &backups, rehearsal: rehearsed.as_ref() })?;
     } else {
         print(&status);
         backups.iter().for_each(|backups| line(&backups.line(Clock::seconds())));
+        rehearsed.iter().for_each(|last| line(&rehearsal::line(last, Clock::seconds())));
     }
+    rehearsed.iter().filter_map(rehearsal::warning).for_each(|warning| status_line(&warning.as_warning()));
     backups.iter().filter_map(|backups| backups.warning()).for_each(|warning| status_line(&warning.as_warning()));
     certificates::warnings(&status.certificates).iter().for_each(|warning| status_line(&warning.as_warning()));
     if let Some(has) = &status.replacing_key {

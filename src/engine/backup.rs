@@ -2,6 +2,7 @@
 
 mod bucket;
 mod hosts;
+mod rehearse;
 
 use std::path::Path;
 
@@ -22,6 +23,7 @@ use crate::run::{EncryptionKey, Keepers, Links, LookAt, cluster_keys, connect_ea
 pub use bucket::bucket_of;
 pub use hosts::check_hosts;
 use hosts::{API_SERVER, texts};
+pub use rehearse::{Rehearsal, RehearsalRequest, rehearse};
 
 /// What a backup is made of, besides what hosts have, and where it goes.
 pub struct BackupRequest<'a> {

@@ -37,7 +37,7 @@ mod upgrade;
 pub use apply::{Applied, ApplyRequest, apply};
 pub use architectures::architectures;
 pub use aside::aside;
-pub use backup::{BackedUp, BackupRequest, back_up, bucket_of, check_hosts};
+pub use backup::{BackedUp, BackupRequest, Rehearsal, RehearsalRequest, back_up, bucket_of, check_hosts, rehearse};
 pub use certificates::{EndUrgency, HeldCertificate, InUse, RunningProcess, certificates};
 pub use check::{CheckFinding, CheckReport, CheckResult, CheckStatus, check};
 pub use context::{Approve, Begins, Context, Options, Verdict};

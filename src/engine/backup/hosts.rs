@@ -74,7 +74,7 @@ pub async fn check_hosts(context: &Context, cluster: &Cluster, own: &[&str], bac
     if failures.is_empty() { Ok(()) } else { Err(failures) }
 }
 
-fn of_backup(keys: &Escrow) -> Trusts {
+pub(super) fn of_backup(keys: &Escrow) -> Trusts {
     let authorities = keys.authorities();
     Trusts {
         authorities: AuthorityKind::ALL
@@ -84,7 +84,7 @@ fn of_backup(keys: &Escrow) -> Trusts {
     }
 }
 
-fn of_host(texts: &[Zeroizing<String>]) -> (Trusts, Runs) {
+pub(super) fn of_host(texts: &[Zeroizing<String>]) -> (Trusts, Runs) {
     let text = |index: usize| texts.get(index).map(|text| text.trim()).filter(|text| !text.is_empty());
     let kinds = [AuthorityKind::Kubernetes, AuthorityKind::Etcd, AuthorityKind::FrontProxy];
     let authorities = kinds.into_iter().enumerate().filter_map(|(index, kind)| Some((kind, fingerprint(text(index)?)?))).collect();

@@ -12,6 +12,7 @@ mod fit;
 mod keep;
 mod manifest;
 mod name;
+mod rehearsal;
 mod timer;
 
 pub use database::{BEGINNING, snapshot_bytes};
@@ -20,6 +21,7 @@ pub use fit::{Runs, Trusts, fits_file, fits_host, fits_new_hosts, image_version}
 pub use keep::surplus;
 pub use manifest::{Manifest, PartSum, Versions, WrongParts};
 pub use name::{BackupName, moment};
+pub use rehearsal::{Rehearsed, RehearsedKind, Rehearsing};
 pub use timer::{TimerUnits, WRITTEN};
 
 /// Keys of authorities and service accounts, and the one that is encrypted with, as an escrow has them.

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use kok_tests::lab::{DEFAULT_KUBERNETES_VERSION, Lab};
 use kokctl::backup::{Contents, Identities, Spool, read};
 
+use crate::backup_story::rehearsed;
 use crate::cluster_support::clock::Clock;
 use crate::cluster_support::cluster::kubectl;
 use crate::cluster_support::kokctl::{Kokctl, Said};
@@ -35,10 +36,16 @@ fn a_cluster_is_brought_back_to_what_its_backup_has() {
     kubectl(&lab, &format!("create secret generic canary --from-literal=word={}", CANARIES[0]));
     kubectl(&lab, &format!("create configmap canary --from-literal=word={}", CANARIES[1]));
     store(&lab, 1..=20);
+    rehearsed::prepare(&lab);
     clock.lap("a cluster");
     let backup = is_made(&kokctl, &folder);
     is_closed(&lab, &kokctl, &backup);
     clock.lap("a backup");
+    rehearsed::is_read(&lab, &kokctl, &backup);
+    clock.lap("rehearsed");
+    rehearsed::finds_what_nobody_can_read(&lab, &kokctl, &backup);
+    rehearsed::ends_without_its_caller(&lab, &kokctl, &backup);
+    clock.lap("a key that does not fit, and nobody who waits");
     store(&lab, 21..=30);
     kubectl(&lab, "delete configmap key-3 canary");
     is_refused(&lab, &kokctl, &backup);

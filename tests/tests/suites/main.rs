@@ -16,6 +16,7 @@ mod admission;
 mod api_server;
 mod api_server_support;
 mod backup;
+mod backup_story;
 mod bad_input;
 mod bad_input_cases;
 mod buckets;

@@ -1,0 +1,371 @@
+//! A restore that is rehearsed: etcd and an API server of their own are made from a backup on a host, beside the cluster and without a way to it, and whatever the
+//! backup has is read through them. What that leaves is a time, and what could not be read.
+
+use std::collections::BTreeMap;
+
+use serde::Serialize;
+use zeroize::Zeroizing;
+
+use super::manifest::Manifest;
+use crate::shell::quote;
+
+/// What a host gets besides the snapshot, which comes as the script's standard input. It has no `Debug` on purpose.
+pub struct Rehearsing<'a> {
+    /// Length of the snapshot.
+    pub bytes: u64,
+    /// SHA-256 of it, in hexadecimal digits.
+    pub sha256: &'a str,
+    /// The API servers' configuration of encryption, if they encrypt.
+    pub encryption: Option<&'a str>,
+    /// The private key of service accounts, and the public ones.
+    pub service_accounts: (&'a str, &'a str),
+}
+
+/// Where all of it lies while it goes on: nobody but root can look into it.
+const WORK: &str = "/var/lib/kokctl/rehearsal";
+
+/// Prints what [`Rehearsed::read`] reads. Whoever has asked may be gone: it ends by itself, within its own deadlines, and what it has made goes with it. What one
+/// has left that was killed with its host goes with the next.
+///
+/// The programs are those that the host's static pods run. They have a network of their own with nothing in it but its loopback, so that they meet nobody, and
+/// whoever is no root on the host can't ask them. An etcd whose data are thrown away need not wait for the disk, which is that of the cluster's own.
+const BEGIN: &str = r#"exec 3<&0 </dev/null
+trap '' PIPE
+mkdir -p -m 700 /run/kokctl /var/lib/kokctl
+exec 8>/run/kokctl/rehearsal.lock
+flock -n 8 || { echo 'another rehearsal is at work there' >&2; exit 1; }
+ctr() { /usr/local/bin/ctr -n k8s.io "$@"; }
+end() {
+  for name in kokctl-rehearsal-api kokctl-rehearsal-etcd kokctl-rehearsal-restore; do
+    ctr tasks delete -f "$name" >/dev/null 2>&1 || :
+    ctr containers delete "$name" >/dev/null 2>&1 || :
+  done
+  rm -rf "$work"
+}
+trap end EXIT
+trap 'exit 143' HUP INT TERM
+end
+fail() { echo "$1" >&2; exit 1; }
+last() {
+  said=$(grep -E '[Ee]rror|fatal|panic' "$1" 2>/dev/null | tail -n 1 | sed 's/[,{]*"stacktrace".*//' | cut -c1-600)
+  fail "$2: ${said:-$(tail -n 1 "$1" 2>/dev/null | cut -c1-600)}"
+}
+at() { read -r up _ </proc/uptime; echo "at $1 $up"; }
+image() { sed -n 's/^ *-* *image: *//p' "/etc/kubernetes/manifests/$1.yaml" 2>/dev/null | head -n 1; }
+etcd=$(image etcd)
+api=$(image kube-apiserver)
+[ -n "$etcd" ] && [ -n "$api" ] || fail 'it has no manifests of etcd and of an API server, whose images are needed'
+mkdir -m 700 "$work"
+free=$(df -Pk "$work" | awk 'NR == 2 { print $4 }')
+[ "$((bytes / 1024 * 3 + 262144))" -le "${free:-0}" ] || fail "$((bytes / 1024 * 3 + 262144)) KiB are needed in $work, and ${free:-0} are free"
+memory=$(sed -n 's/^MemAvailable: *\([0-9]*\) kB/\1/p' /proc/meminfo)
+[ "$((bytes / 1024 + 786432))" -le "${memory:-0}" ] || fail "$((bytes / 1024 + 786432)) KiB of memory are needed, and ${memory:-0} are available"
+at begun
+cat <&3 >"$work/snapshot.db"
+exec 3<&-
+sum=$(sha256sum <"$work/snapshot.db")
+[ "${sum%% *}" = "$sha256" ] || fail "what arrived has another sha256: ${sum%% *}"
+"#;
+
+const RUN: &str = r#"at sent
+run() { ctr run --user 0:0 --cpu-shares 128 --mount "type=bind,src=$work,dst=/rehearsal,options=rbind:rw" "$@"; }
+is_running() { ctr tasks ls 2>/dev/null | grep -q "^$1 .*RUNNING"; }
+run --rm "$etcd" kokctl-rehearsal-restore /usr/local/bin/etcdutl snapshot restore /rehearsal/snapshot.db --data-dir=/rehearsal/etcd \
+  --name=rehearsal --initial-cluster=rehearsal=http://127.0.0.1:2380 --initial-advertise-peer-urls=http://127.0.0.1:2380 >"$work/restore.log" 2>&1 ||
+  last "$work/restore.log" 'etcd does not take the snapshot'
+rm -f "$work/snapshot.db"
+at restored
+run -d --log-uri "file://$work/etcd.log" "$etcd" kokctl-rehearsal-etcd /usr/local/bin/etcd --data-dir=/rehearsal/etcd --name=rehearsal --unsafe-no-fsync \
+  --listen-peer-urls=http://127.0.0.1:2380 --initial-advertise-peer-urls=http://127.0.0.1:2380 --initial-cluster=rehearsal=http://127.0.0.1:2380 --listen-client-urls=http://127.0.0.1:2379 --advertise-client-urls=http://127.0.0.1:2379 --quota-backend-bytes=17179869184 --log-level=error >"$work/said" 2>&1 ||
+  last "$work/said" 'etcd can not be started'
+asked=0
+ask() {
+  asked=$((asked + 1))
+  ctr tasks exec --exec-id "ask-$asked" kokctl-rehearsal-etcd /usr/local/bin/etcdctl --endpoints=http://127.0.0.1:2379 --command-timeout=600s "$@" >"$work/said" 2>&1
+}
+"#;
+
+const ASK: &str = r#"until ask get kokctl --limit=1 --command-timeout=5s; do
+  is_running kokctl-rehearsal-etcd || last "$work/etcd.log" 'etcd does not start on what it has made of the snapshot'
+  [ "$asked" -lt 240 ] || last "$work/said" 'etcd does not get ready on what it has made of the snapshot'
+  sleep 0.5
+done
+ask endpoint status --write-out=json || last "$work/said" 'etcd does not answer'
+echo "revision $(sed -n 's/.*"revision":\([0-9][0-9]*\).*/\1/p' "$work/said" | head -n 1)"
+ask get / --prefix --count-only --write-out=fields || last "$work/said" 'etcd does not answer'
+echo "keys $(sed -n 's/^"Count" : //p' "$work/said")"
+at etcd
+"#;
+
+/// Options of the cluster's API servers that decide which objects they read, and by which rules; all others lead to what is not there. One that can't read its
+/// Secrets is never ready (`informer-sync`), and says of each kind what is wrong as soon as it lives.
+const SERVE: &str = r#"set --
+while read -r line; do
+  case "$line" in
+    '- --service-cluster-ip-range='* | '- --service-node-port-range='* | '- --feature-gates='* | '- --runtime-config='* | '- --etcd-prefix='* | \
+      '- --emulated-version='* | '- --emulation-forward-compatible='* | '- --runtime-config-emulation-forward-compatible='* | '- --storage-media-type='*)
+      line=${line#- }
+      set -- "$@" "$line" ;;
+  esac
+done </etc/kubernetes/manifests/kube-apiserver.yaml
+[ ! -e "$work/encryption.yaml" ] || set -- "$@" --encryption-provider-config=/rehearsal/encryption.yaml
+token=$(od -An -tx1 -N24 /dev/urandom | tr -d ' \n')
+printf '%s,rehearsal,rehearsal\n' "$token" >"$work/tokens"
+printf '%s\n' 'apiVersion: v1' 'kind: Config' 'current-context: r' 'contexts: [{name: r, context: {cluster: r, user: r}}]' \
+  'clusters: [{name: r, cluster: {server: "https://127.0.0.1:6443", insecure-skip-tls-verify: true}}]' "users: [{name: r, user: {token: $token}}]" >"$work/kubeconfig"
+pid=$(ctr tasks ls | awk '$1 == "kokctl-rehearsal-etcd" { print $2 }')
+run -d --log-uri "file://$work/api.log" --with-ns "network:/proc/$pid/ns/net" "$api" kokctl-rehearsal-api kube-apiserver --etcd-servers=http://127.0.0.1:2379 \
+  --bind-address=127.0.0.1 --secure-port=6443 --advertise-address=192.0.2.1 --endpoint-reconciler-type=none --cert-dir=/rehearsal/certificates \
+  --authorization-mode=AlwaysAllow --token-auth-file=/rehearsal/tokens --watch-cache=false --service-account-issuer=https://rehearsal.invalid \
+  --service-account-signing-key-file=/rehearsal/sa.key --service-account-key-file=/rehearsal/sa.pub "$@" >"$work/said" 2>&1 ||
+  last "$work/said" 'an API server can not be started'
+kube() { nsenter "--net=/proc/$pid/ns/net" nice -n 10 kubectl "--kubeconfig=$work/kubeconfig" "--cache-dir=$work/cache" "$@"; }
+turn=0
+until kube get --raw /livez --request-timeout=5s >"$work/said" 2>&1; do
+  is_running kokctl-rehearsal-api || last "$work/api.log" 'the API server does not start on these data'
+  turn=$((turn + 1))
+  [ "$turn" -lt 300 ] || fail "the API server does not get ready on these data: $(sed 's/\\n/\n/g' "$work/said" | grep -F '[-]' | tr '\n' ' ' | cut -c1-600)"
+  sleep 0.5
+done
+at served
+"#;
+
+/// What is defined by the cluster's users is served a moment later than the rest. Events are of no use to anybody who restores, and statuses of components are
+/// asked for elsewhere.
+const READ: &str = r#"names() { kube api-resources --verbs=list --no-headers -o name 2>/dev/null | sort -u; }
+kube get customresourcedefinitions --request-timeout=60s -o jsonpath='{range .items[*]}{.metadata.name}{"\n"}{end}' >"$work/defined" 2>"$work/said" ||
+  last "$work/said" 'the API server says nothing of what users have defined'
+turn=0
+while names >"$work/names"; missing=$(sort "$work/defined" | comm -13 "$work/names" -); [ -n "$missing" ] && [ "$turn" -lt 60 ]; do
+  turn=$((turn + 1))
+  sleep 0.5
+done
+[ -s "$work/names" ] || fail 'the API server names nothing that it has'
+for name in $missing; do echo "unreadable $name the API server does not serve it"; done
+while read -r name; do
+  case "$name" in componentstatuses | events | events.events.k8s.io) continue ;; esac
+  if kube get "$name" --all-namespaces --chunk-size=500 -o name >"$work/objects" 2>"$work/said" </dev/null; then
+    echo "objects $name $(wc -l <"$work/objects")"
+  else
+    echo "unreadable $name $(tail -n 1 "$work/said" | tr -cd '[:print:]' | cut -c1-400)"
+  fi
+done <"$work/names"
+at read
+echo "clock $(date +%s)"
+kubectl --kubeconfig=/etc/kubernetes/admin.conf --request-timeout=20s get --raw /metrics 2>/dev/null |
+  grep -E '^(process_start_time_seconds |apiserver_(resource|storage)_objects\{)' || :
+echo whole
+"#;
+
+impl Rehearsing<'_> {
+    /// For `/bin/sh` of a control plane with etcd beside it, which is root.
+    #[must_use]
+    pub fn script(&self) -> Zeroizing<String> {
+        let (key, keys) = self.service_accounts;
+        let encryption = self.encryption.unwrap_or_default();
+        // Reserved at once: a growing string would leave copies of the keys behind.
+        let most = 16384 + 8 * (key.len() + keys.len() + encryption.len());
+        let mut text = Zeroizing::new(String::with_capacity(most));
+        text.push_str(&format!("work={WORK}\nbytes={}\nsha256={}\n{BEGIN}", self.bytes, quote(self.sha256)));
+        let files = [("sa.key", Some(key)), ("sa.pub", Some(keys)), ("encryption.yaml", self.encryption)];
+        for (name, content) in files.into_iter().filter_map(|(name, content)| Some((name, content?))) {
+            let quoted = Zeroizing::new(quote(content));
+            for piece in ["printf '%s' ", &quoted, " >\"$work/", name, "\"\n"] {
+                text.push_str(piece);
+            }
+        }
+        for piece in [RUN, ASK, SERVE, READ] {
+            text.push_str(piece);
+        }
+        text
+    }
+}
+
+/// Objects of one kind.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct RehearsedKind {
+    /// Its name as `kubectl api-resources -o name` has it: `deployments.apps`.
+    pub name: String,
+    /// How many were read; nothing if they can't be.
+    pub objects: Option<u64>,
+    /// Why they can't be read.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub because: Option<String>,
+    /// How many the cluster has by now, as an API server has counted them within the last minute or two; nothing if it does not say.
+    pub now: Option<u64>,
+}
+
+/// What came of a rehearsal.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Rehearsed {
+    /// The revision of the data.
+    pub revision: u64,
+    /// The keys that etcd has.
+    pub keys: u64,
+    /// What an API server has read, by name.
+    pub kinds: Vec<RehearsedKind>,
+    /// What took its time on the host, in order, in seconds.
+    pub phases: Vec<(&'static str, f64)>,
+}
+
+/// An API server counts what it has once a minute (`storage.objectCountPollPeriod`), and says 0 of what it has not counted since its start. So many seconds after
+/// that it has.
+const COUNTS_AFTER: f64 = 180.0;
+
+/// What is between two moments that the script names.
+const PHASES: [(&str, &str); 5] = [
+    ("sent", "the snapshot sent"),
+    ("restored", "data of etcd made of it"),
+    ("etcd", "etcd ready"),
+    ("served", "API server ready"),
+    ("read", "all objects read"),
+];
+
+impl Rehearsed {
+    /// Reads what the script says. Nothing where it did not come to its end.
+    #[must_use]
+    pub fn read(said: &str) -> Option<Self> {
+        let mut moments: BTreeMap<&str, f64> = BTreeMap::new();
+        let (mut revision, mut keys, mut is_whole) = (None, None, false);
+        let (mut kinds, mut now) = (Vec::new(), BTreeMap::new());
+        let (mut clock, mut started) = (None, None);
+        for line in said.lines() {
+            let (word, rest) = line.split_once(' ').unwrap_or((line, ""));
+            match word {
+                "at" => moments.extend(rest.split_once(' ').and_then(|(name, up)| Some((name, up.parse().ok()?)))),
+                "revision" => revision = rest.parse().ok(),
+                "keys" => keys = rest.parse().ok(),
+                "objects" => kinds.extend(rest.split_once(' ').and_then(|(name, count)| Some(kind(name, Ok(count.parse().ok()?))))),
+                "unreadable" => {
+                    kinds.push(rest.split_once(' ').map_or_else(|| kind(rest, Err("")), |(name, because)| kind(name, Err(because))))
+                }
+                "clock" => clock = rest.parse::<f64>().ok(),
+                "process_start_time_seconds" => started = rest.parse::<f64>().ok(),
+                "whole" => is_whole = true,
+                _ => now.extend(counted(line)),
+            }
+        }
+        if clock.zip(started).is_some_and(|(clock, started)| clock - started >= COUNTS_AFTER) {
+            kinds.iter_mut().for_each(|kind| kind.now = now.get(&kind.name).copied());
+        }
+        kinds.sort_by(|a, b| a.name.cmp(&b.name));
+        let mut phases = Vec::new();
+        let mut last = *moments.get("begun")?;
+        for (name, title) in PHASES {
+            let moment = *moments.get(name)?;
+            phases.push((title, moment - last));
+            last = moment;
+        }
+        is_whole.then_some(Self { revision: revision?, keys: keys?, kinds, phases })
+    }
+
+    /// What it came to, in seconds on the host.
+    #[must_use]
+    pub fn seconds(&self) -> f64 {
+        self.phases.iter().map(|(_, seconds)| seconds).sum()
+    }
+
+    /// How many objects were read.
+    #[must_use]
+    pub fn objects(&self) -> u64 {
+        self.kinds.iter().filter_map(|kind| kind.objects).sum()
+    }
+
+    /// What keeps the backup from being what it says.
+    #[must_use]
+    pub fn faults(&self, manifest: &Manifest) -> Vec<String> {
+        let older = manifest.revision.filter(|least| self.revision < *least);
+        let older = older
+            .map(|least| format!("its data end with revision {}, and the member had {least} before the snapshot was taken", self.revision));
+        let unreadable = self.kinds.iter().filter_map(|kind| Some(format!("{} can't be read: {}", kind.name, kind.because.as_ref()?)));
+        let none = (self.keys == 0).then(|| "etcd has nothing in it".to_owned());
+        older.into_iter().chain(none).chain(unreadable).collect()
+    }
+}
+
+fn kind(name: &str, read: Result<u64, &str>) -> RehearsedKind {
+    RehearsedKind { name: name.to_owned(), objects: read.ok(), because: read.err().map(str::to_owned), now: None }
+}
+
+/// How many objects of a kind an API server counts: `apiserver_resource_objects{group="apps",resource="deployments"} 5` since 1.34, before that
+/// `apiserver_storage_objects{resource="deployments.apps"} 5` (Kubernetes, "Metrics Reference"). It says -1 where it does not know.
+fn counted(line: &str) -> Option<(String, u64)> {
+    let (labels, count) =
+        line.strip_prefix("apiserver_resource_objects{").or_else(|| line.strip_prefix("apiserver_storage_objects{"))?.split_once("} ")?;
+    let label = |name: &str| labels.split(',').find_map(|label| label.strip_prefix(name)?.strip_prefix("=\"")?.strip_suffix('"'));
+    let name = match (label("resource")?, label("group")) {
+        (resource, Some(group)) if !group.is_empty() => format!("{resource}.{group}"),
+        (resource, _) => resource.to_owned(),
+    };
+    let count: f64 = count.parse().ok().filter(|count: &f64| *count >= 0.0)?;
+    #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a number of objects, which is no negative one")]
+    Some((name, count as u64))
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, clippy::float_cmp, reason = "these are tests")]
+
+    use std::process::Command;
+
+    use super::super::Versions;
+    use super::*;
+
+    const SAID: &str = "at begun 10.5\nat sent 11.0\nat restored 12.25\nrevision 480\nkeys 301\nat etcd 13.0\nat served 20.0\n\
+        objects pods 4\nobjects deployments.apps 1\nunreadable secrets Internal error: no matching key was found\nat read 22.0\n\
+        clock 1795820400\nprocess_start_time_seconds 1.79582022e+09\napiserver_resource_objects{group=\"apps\",resource=\"deployments\"} 2\napiserver_resource_objects{group=\"\",resource=\"pods\"} 1.2e+01\n\
+        apiserver_storage_objects{resource=\"secrets\"} -1\nwhole\n";
+
+    fn manifest(revision: Option<u64>) -> Manifest {
+        let versions = Versions { kokctl: "0.1.0".to_owned(), kubernetes: "1.37.1".to_owned(), etcd: "3.7.0".to_owned() };
+        Manifest::new("demo", 0, versions, ("cp1", revision), Vec::new())
+    }
+
+    #[test]
+    fn what_was_read_is_told_beside_what_there_is() {
+        let is = Rehearsed::read(SAID).unwrap();
+        assert_eq!((is.revision, is.keys, is.objects(), is.seconds()), (480, 301, 5, 11.5));
+        assert_eq!(is.phases.iter().map(|(_, seconds)| *seconds).collect::<Vec<_>>(), [0.5, 1.25, 0.75, 7.0, 2.0]);
+        let kinds: Vec<_> = is.kinds.iter().map(|kind| (kind.name.as_str(), kind.objects, kind.now)).collect();
+        assert_eq!(kinds, [("deployments.apps", Some(1), Some(2)), ("pods", Some(4), Some(12)), ("secrets", None, None)]);
+        assert_eq!(is.faults(&manifest(Some(480))), ["secrets can't be read: Internal error: no matching key was found"]);
+        assert!(is.faults(&manifest(Some(481))).first().unwrap().contains("end with revision 480, and the member had 481"));
+        assert_eq!(is.faults(&manifest(None)).len(), 1);
+        assert_eq!(Rehearsed { keys: 0, kinds: Vec::new(), ..is }.faults(&manifest(None)), ["etcd has nothing in it"]);
+    }
+
+    /// It says 0 of what it has not counted yet.
+    #[test]
+    fn an_api_server_that_has_just_begun_says_nothing_of_what_there_is() {
+        let young = Rehearsed::read(&SAID.replace("clock 1795820400", "clock 1795820399")).unwrap();
+        assert!(young.kinds.iter().all(|kind| kind.now.is_none()) && young.objects() == 5);
+    }
+
+    #[test]
+    fn half_of_it_says_nothing() {
+        for (length, _) in SAID.char_indices() {
+            assert_eq!(Rehearsed::read(&SAID[..length]).filter(|_| length < SAID.len() - 1), None, "{length}");
+        }
+    }
+
+    #[test]
+    fn earlier_versions_name_kinds_otherwise() {
+        let of = |line: &str| counted(line).map(|(name, count)| format!("{name} {count}"));
+        assert_eq!(of("apiserver_storage_objects{resource=\"deployments.apps\"} 5").as_deref(), Some("deployments.apps 5"));
+        assert_eq!(of("apiserver_storage_objects{resource=\"pods\"} 7").as_deref(), Some("pods 7"));
+        assert_eq!(of("etcd_object_counts{resource=\"pods\"} 7"), None);
+    }
+
+    /// Its quoting is that of shells, and its text is one for each of them.
+    #[test]
+    fn shells_take_the_script() {
+        let text = Rehearsing { bytes: 7, sha256: "00", encryption: Some("a'b\n"), service_accounts: ("k'", "p") }.script();
+        for shell in ["sh", "bash"] {
+            let output = Command::new(shell).args(["-n", "-c", &text]).output().unwrap();
+            assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        }
+        assert!(text.contains(r"printf '%s' 'a'\''b") && text.capacity() < 17_000 + 64, "it did not grow");
+    }
+}

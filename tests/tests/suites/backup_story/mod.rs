@@ -1,0 +1,3 @@
+//! Parts of the story of a backup.
+
+pub mod rehearsed;
