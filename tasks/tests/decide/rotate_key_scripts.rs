@@ -149,7 +149,8 @@ fn an_api_server_tells_which_file_it_has_read_and_when() {
     for shell in SHELLS {
         let EncryptionRead { digest, age_seconds } = looked(&folder, Look::EncryptionRead, shell).encryption_read.unwrap();
         assert_eq!(digest.as_deref(), Some("0123abcd"));
-        assert!(age_seconds.is_some_and(|age| (70..90).contains(&age)), "{age_seconds:?}");
+        // A second may begin between the host's clock and what the API server says.
+        assert!(age_seconds.is_some_and(|age| (69..90).contains(&age)), "{age_seconds:?}");
     }
     fs::write(folder.path("bin/kubectl"), "#!/bin/sh\nexit 1\n").unwrap();
     assert_eq!(looked(&folder, Look::EncryptionRead, SHELLS[0]).encryption_read, Some(EncryptionRead::default()));
