@@ -57,8 +57,7 @@ pub async fn rehearse(context: &Context, request: &RehearsalRequest<'_>) -> Resu
     let of_kubernetes = |all: &[(AuthorityKind, String)]| all.iter().find(|(kind, _)| *kind == AuthorityKind::Kubernetes).cloned();
     if of_kubernetes(&has.authorities) != of_kubernetes(&wanted.authorities) {
         let failure = Failure::new(Kind::Host, "the backup is not of the cluster that this host belongs to").at(link.place());
-        let because =
-            "its authority of Kubernetes is another one than that in the backup; all secrets that are in there would be sent to it";
+        let because = "it has no authority of Kubernetes, or another one than the backup; all secrets of the backup would be sent to it";
         return Err(one(failure
             .because(because)
             .hint("take a backup of this cluster, or the file of that one; or name another host with --host")));
@@ -110,7 +109,7 @@ fn judged(output: &Output) -> Result<Rehearsed, Failure> {
     found.ok_or_else(|| {
         let failure = Failure::new(Kind::Host, "the backup was not restored");
         let because = output.reason().unwrap_or_else(|| "the host did not say all of it".to_owned());
-        let hint = "the cluster was not touched, and nothing of it stays on the host. Mend what is said, or take another host with --host; if the backup itself \
+        let hint = "the cluster was not touched, and the host removes what it has made of it. Mend what is said, or take another host with --host; if the backup itself \
                     is damaged, make another one: `kokctl backup create`";
         failure.because(because).hint(hint)
     })

@@ -138,7 +138,7 @@ pub fn check(cluster: &Cluster, seen: &Seen, to: &Version, now_seconds: i64) -> 
     webhooks(cluster, seen, &mut found);
     let clocks = preconditions::clocks(cluster, seen).into_iter();
     found.extend(clocks.map(|refusal| Found { name: CheckName::Clocks, blocks: true, refusal }));
-    found.extend(room(cluster, seen).into_iter().map(|(blocks, refusal)| Found { name: CheckName::Disks, blocks, refusal }));
+    found.extend(room(cluster, seen, to).into_iter().map(|(blocks, refusal)| Found { name: CheckName::Disks, blocks, refusal }));
     found.sort_by_key(|found| !found.blocks);
     found
 }

@@ -4,8 +4,12 @@ use std::collections::BTreeMap;
 
 use kok_crds::model::{Cluster, Host};
 
+use semver::Version;
+
 use crate::facts::{FOLDERS, Storage};
+use crate::observe::{API_SERVER, KUBELET};
 use crate::plan::{Refusal, Seen};
+use crate::versions::{HostVersions, Versions};
 
 /// Folders that get programs and images of a version. What [`FOLDERS`] has for them is for two versions.
 const GROWS: [&str; 3] = ["/opt", "/usr/local", "/var/lib/containerd"];
@@ -13,9 +17,16 @@ const GROWS: [&str; 3] = ["/opt", "/usr/local", "/var/lib/containerd"];
 /// With less of containerd's file system free, in percent, a kubelet removes images and ends pods (`imagefs.available` of its default `evictionHard`).
 const EVICTS_BELOW: u64 = 15;
 
-/// Hosts that can't take another version, and those whose kubelet would end pods for it; whether it is the former.
-pub(super) fn room(cluster: &Cluster, seen: &Seen) -> Vec<(bool, Refusal)> {
-    cluster.hosts.iter().flat_map(|host| of_host(cluster, host, seen)).collect()
+/// Hosts that can't take version `to`, and those whose kubelet would end pods for it; whether it is the former. A host that has begun with it, in an upgrade
+/// that was paused or cut off, has got what needs the room.
+pub(super) fn room(cluster: &Cluster, seen: &Seen, to: &Version) -> Vec<(bool, Refusal)> {
+    let hosts = cluster.hosts.iter().zip(Versions::of(cluster, seen).0);
+    let has_begun = |versions: &HostVersions| {
+        [API_SERVER, KUBELET]
+            .iter()
+            .any(|program| versions.of(program).is_some_and(|installed| installed.all().any(|version| version == to)))
+    };
+    hosts.filter(|(_, versions)| !has_begun(versions)).flat_map(|(host, _)| of_host(cluster, host, seen)).collect()
 }
 
 fn of_host(cluster: &Cluster, host: &Host, seen: &Seen) -> Vec<(bool, Refusal)> {
@@ -40,11 +51,7 @@ fn judge((mount, storage): (&str, &Storage), (needed, folders): (u64, &[&str]), 
     let has = Refusal::new(format!("{mount} has {} MB free", free / 1_000_000));
     if free < needed {
         let because = format!("programs and images of another version need {} MB there, below {}", needed / 1_000_000, folders.join(", "));
-        return Some((
-            true,
-            has.because(because)
-                .hint("make room, or mount a larger file system there; `crictl rmi --prune` removes images that no pod uses"),
-        ));
+        return Some((true, has.because(because).hint("make room, or mount a larger file system there")));
     }
     let evicts = is_of_images && (free - needed).saturating_mul(100) < total.saturating_mul(EVICTS_BELOW);
     evicts.then(|| {
@@ -53,6 +60,6 @@ fn judge((mount, storage): (&str, &Storage), (needed, folders): (u64, &[&str]), 
             needed / 1_000_000,
             total / 1_000_000
         );
-        (false, has.because(because).hint("make room before; `crictl rmi --prune` removes images that no pod uses"))
+        (false, has.because(because).hint("make room before"))
     })
 }

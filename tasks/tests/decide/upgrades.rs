@@ -354,8 +354,9 @@ fn webhooks_that_nobody_answers_for_are_in_the_way() {
 /// Images of another version lie beside those of the one that runs.
 #[test]
 fn disks_have_room_for_another_version() {
-    let found = |mount: &str, free: u64, total: u64| {
-        let world = old();
+    let found_by = |mount: &str, free: u64, total: u64, change: &dyn Fn(&mut World)| {
+        let mut world = old();
+        change(&mut world);
         let mut seen = world.seen();
         let mut facts = seen.facts("worker2").unwrap().clone();
         for folder in ["/usr/local", "/var/lib/containerd"] {
@@ -369,9 +370,12 @@ fn disks_have_room_for_another_version() {
         let because = |refusal: &kok_tasks::plan::Refusal| refusal.because.clone().unwrap_or_default();
         found.into_iter().map(|found| (found.blocks, format!("{}: {}", found.refusal, because(&found.refusal)))).collect::<Vec<_>>()
     };
+    let found = |mount: &str, free: u64, total: u64| found_by(mount, free, total, &|_| {});
     assert_eq!(found("/data", 20_000, 50_000), []);
     let full = found("/data", 1_649, 50_000);
     assert!(full.len() == 1 && full[0].0 && full[0].1.contains("1649 MB free") && full[0].1.contains("need 1650 MB"), "{full:?}");
+    let begun = |world: &mut World| world.host("worker2").has_version(KUBELET, OLD, NEW);
+    assert_eq!(found_by("/data", 1_649, 50_000, &begun), [], "an upgrade that was cut off goes on");
     let nearly = found("/data", 5_000, 50_000);
     assert!(nearly.len() == 1 && !nearly[0].0 && nearly[0].1.contains("DiskPressure"), "{nearly:?}");
 }
