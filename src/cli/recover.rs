@@ -9,13 +9,13 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use clap::Args;
-use kok_crds::model::Cluster;
+use kok_crds::model::{Cluster, Host};
 use kok_crds::operation::Verb;
 use kok_crds::{Intent, Position};
 use kok_tasks::artifact::Artifact;
 use kok_tasks::plan::Selection;
 use kok_tasks::preconditions::{check_best, check_chosen};
-use kok_tasks::recovery::{Origin, Recovery};
+use kok_tasks::recovery::{Origin, Recovery, parties, takes_part};
 
 use super::changing::{ChangingArguments, Session, failures};
 use super::common::BundleArgument;
@@ -104,18 +104,15 @@ pub(super) async fn run(arguments: &Arguments) -> Result<(), Vec<Failure>> {
 fn wanted(arguments: &Arguments) -> Result<Wanted, Vec<Failure>> {
     let (input, cluster) = arguments.files.all().whole(&arguments.extra)?;
     let asked = input.asked(Intent { verb: Verb::Recover, dry: false }, &tasks()).map_err(problems)?;
-    if let Some(failure) = of_units(&cluster) {
-        return Err(vec![failure]);
-    }
     let lost = if arguments.lost.is_empty() { asked.hosts.clone() } else { arguments.lost.clone() };
     // A member that the file does not have may be given up; whether there is one the others say.
     let lost_of_file = lost.iter().filter(|name| cluster.host(name).is_some());
-    let named = lost_of_file.map(|host| ("--lost", host)).chain(arguments.member.iter().map(|host| ("--member", host)));
-    let is_member = |name: &str| cluster.host(name).is_some_and(|host| host.roles.etcd);
-    if let Some((option, host)) = named.into_iter().find(|(_, host)| !is_member(host)) {
-        let known = cluster.etcd_hosts().map(|host| host.name.as_str()).collect::<Vec<_>>().join(", ");
-        let failure = Failure::new(Kind::Input, format!("{host} is no host with a member of etcd")).at(option);
-        return Err(vec![failure.because(format!("those of the file are {known}")).hint("name one of these")]);
+    let is_member = |host: &Host| host.roles.etcd;
+    if let Some(host) = lost_of_file.into_iter().find(|name| !cluster.host(name).is_some_and(takes_part)) {
+        return Err(vec![no_party(host, "--lost", "with a member of etcd or a control plane", parties(&cluster))]);
+    }
+    if let Some(host) = arguments.member.as_ref().filter(|name| !cluster.host(name).is_some_and(is_member)) {
+        return Err(vec![no_party(host, "--member", "with a member of etcd", cluster.etcd_hosts())]);
     }
     if let Some(host) = arguments.member.as_ref().filter(|host| lost.contains(host)) {
         let failure = Failure::new(Kind::Input, format!("{host} is given up, and its data are to be taken")).at("--lost");
@@ -127,13 +124,10 @@ fn wanted(arguments: &Arguments) -> Result<Wanted, Vec<Failure>> {
     Ok(Wanted { cluster, lost, from, agreed: asked.agreed_at.filter(|_| is_same) })
 }
 
-/// Why an etcd of units is not made anew.
-pub(super) fn of_units(cluster: &Cluster) -> Option<Failure> {
-    cluster.has_etcd_units().then(|| {
-        let failure = Failure::new(Kind::Input, "this cluster's etcd can't be recovered");
-        let failure = failure.because("it runs as units, for which this version has no such operation");
-        failure.hint("restore it by hand: docs/apply.md says how")
-    })
+fn no_party<'a>(host: &str, option: &str, what: &str, known: impl Iterator<Item = &'a Host>) -> Failure {
+    let known = known.map(|host| host.name.as_str()).collect::<Vec<_>>().join(", ");
+    let failure = Failure::new(Kind::Input, format!("{host} is no host {what}")).at(option);
+    failure.because(format!("those of the file are {known}")).hint("name one of these")
 }
 
 /// Shows what there is, and asks whether a recovery is to begin with it.
@@ -143,7 +137,7 @@ async fn begin(
     snapshot: Option<&Artifact>,
 ) -> Result<Recovery, Vec<Failure>> {
     let context = process::context(process::controller().map_err(|failure| vec![failure])?);
-    let Survey { candidates, refused } = engine::survey(&context, cluster, lost, false).await?;
+    let Survey { candidates, parties, refused } = engine::survey(&context, cluster, lost, false).await?;
     if !refused.is_empty() {
         return Err(refused);
     }
@@ -172,7 +166,7 @@ async fn begin(
     if !refusals.is_empty() {
         return Err(refusals.into_iter().flat_map(host).collect());
     }
-    ask::agreed((cluster, &recovery), &candidates, arguments.yes, agreed).map_err(|failure| vec![failure])?;
+    ask::agreed((cluster, &recovery), (&candidates, &parties), arguments.yes, agreed).map_err(|failure| vec![failure])?;
     Ok(recovery)
 }
 

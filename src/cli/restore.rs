@@ -7,7 +7,7 @@ use clap::Args;
 use kok_crds::Position;
 use kok_crds::model::{Cluster, EscrowFile};
 use kok_tasks::artifact::{Artifact, Supply};
-use kok_tasks::backup::{fits_file, fits_new_hosts};
+use kok_tasks::backup::{fits_file, fits_member, fits_new_hosts};
 use kok_tasks::plan::Selection;
 use kok_tasks::preconditions::check_chosen;
 use kok_tasks::recovery::{Origin, Recovery};
@@ -17,7 +17,7 @@ use super::changing::{ChangingArguments, Session, failures};
 use super::common::BundleArgument;
 use super::files::{ExtraVars, NamedFiles};
 use super::process;
-use super::recover::{ask, of_units, snapshot};
+use super::recover::{ask, snapshot};
 use crate::artifacts::BundleFolder;
 use crate::backup::{Contents, Spool, read};
 use crate::clock::Clock;
@@ -141,9 +141,6 @@ fn half_way(error: Error) -> Vec<Failure> {
 impl Arguments {
     /// Whether the command line can be meant.
     fn right(&self, cluster: &Cluster) -> Result<(), Failure> {
-        if let Some(failure) = of_units(cluster) {
-            return Err(failure);
-        }
         let is_member = |name: &str| cluster.host(name).is_some_and(|host| host.roles.etcd);
         let member = self.member.iter().find(|host| !is_member(host) || self.lost.contains(host));
         member.map_or(Ok(()), |host| {
@@ -196,11 +193,11 @@ fn lost_words(newest: u64, of_backup: u64) -> String {
 async fn begin(arguments: &Arguments, cluster: &Cluster, (contents, snapshot): (&Contents, &Artifact)) -> Result<Recovery, Vec<Failure>> {
     let context = process::context(process::controller().map_err(|failure| vec![failure])?);
     let lost = &arguments.lost;
-    let Survey { candidates, refused } = engine::survey(&context, cluster, lost, true).await?;
+    let Survey { candidates, parties, refused } = engine::survey(&context, cluster, lost, true).await?;
     if !refused.is_empty() {
         return Err(refused);
     }
-    let own: Vec<&str> = candidates.iter().map(|candidate| candidate.host.as_str()).collect();
+    let own: Vec<&str> = parties.iter().map(String::as_str).collect();
     check_hosts(&context, cluster, &own, (&contents.manifest, &contents.keys)).await?;
     let roomiest = || candidates.iter().max_by_key(|candidate| candidate.free).map(|candidate| candidate.host.clone());
     let host = arguments.member.clone().or_else(roomiest).unwrap_or_default();
@@ -210,6 +207,7 @@ async fn begin(arguments: &Arguments, cluster: &Cluster, (contents, snapshot): (
     let recovery = Recovery { id, host, origin, least: 0, newest: newest.unwrap_or_default(), lost: lost.iter().cloned().collect() };
     let mut refusals = check_chosen(&recovery, &candidates);
     refusals.extend(snapshot::room(snapshot, &recovery.host, &candidates));
+    refusals.extend(candidates.iter().filter_map(|member| fits_member(&contents.manifest, &member.host, member.version.as_deref()?)));
     if !refusals.is_empty() {
         return Err(refusals.into_iter().map(|refusal| Failure::refusal(Kind::Host, refusal)).collect());
     }
@@ -218,6 +216,6 @@ async fn begin(arguments: &Arguments, cluster: &Cluster, (contents, snapshot): (
     if let (Some(newest), Some(of_backup), false) = (newest, contents.manifest.revision, arguments.new_hosts) {
         status_line(&lost_words(newest, of_backup));
     }
-    ask::agreed((cluster, &recovery), &candidates, arguments.yes, None).map_err(|failure| vec![failure])?;
+    ask::agreed((cluster, &recovery), (&candidates, &parties), arguments.yes, None).map_err(|failure| vec![failure])?;
     Ok(recovery)
 }

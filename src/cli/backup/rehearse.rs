@@ -13,7 +13,6 @@ use crate::backup::{Spool, read};
 use crate::cli::common::print_json;
 use crate::cli::files::{ExtraVars, NamedFiles};
 use crate::cli::process;
-use crate::cli::recover::of_units;
 use crate::cli::table::table;
 use crate::clock::Clock;
 use crate::engine::{self, Rehearsal, RehearsalRequest, Store as _};
@@ -89,9 +88,6 @@ pub(super) async fn run(arguments: &Arguments) -> Result<(), Vec<Failure>> {
 impl Arguments {
     /// Whether the command line can be meant.
     fn right(&self, cluster: &Cluster) -> Result<(), Failure> {
-        if let Some(failure) = of_units(cluster) {
-            return Err(Failure { what: "backups of this cluster can't be rehearsed".to_owned(), ..failure });
-        }
         let may = |name: &String| cluster.host(name).is_some_and(|host| host.roles.control_plane && host.roles.etcd);
         if let Some(host) = self.host.as_ref().filter(|host| !may(host)) {
             let failure = Failure::new(Kind::Input, format!("a backup can't be rehearsed on {}", host.escape_debug())).at("--host");

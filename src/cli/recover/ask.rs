@@ -61,14 +61,14 @@ pub(super) fn show(candidates: &[Candidate], lost: &[String], taken: Option<&str
 /// [`Failure`] if somebody says no, or nobody can be asked.
 pub(in crate::cli) fn agreed(
     (cluster, recovery): (&Cluster, &Recovery),
-    candidates: &[Candidate],
+    (candidates, parties): (&[Candidate], &[String]),
     yes: bool,
     at: Option<&Position>,
 ) -> Result<(), Failure> {
     let lost: Vec<String> = recovery.lost.iter().cloned().collect();
     let taken = Some(&recovery.host).filter(|_| recovery.origin == Origin::Member).map(String::as_str);
     lines(candidates, &lost, taken, !recovery.origin.replaces()).iter().for_each(|text| status_line(text));
-    let words = words(recovery, candidates);
+    let words = words(recovery, candidates, parties);
     match at {
         _ if yes => status_line(&words),
         Some(at) => {
@@ -90,9 +90,9 @@ fn declined(what: &str, failure: Failure) -> Failure {
 }
 
 /// What is going to happen, and what is lost by it.
-fn words(recovery: &Recovery, candidates: &[Candidate]) -> String {
+fn words(recovery: &Recovery, candidates: &[Candidate], parties: &[String]) -> String {
     let Recovery { host, origin, lost, .. } = recovery;
-    let still = listed(candidates.iter().map(|candidate| candidate.host.as_str()));
+    let still = listed(parties.iter().map(String::as_str));
     let revision = candidates.iter().find(|candidate| candidate.host == *host).and_then(|candidate| candidate.revision);
     let from = match (origin, revision) {
         (Origin::Snapshot { .. }, _) => format!("the snapshot, on {host}: ALL THAT WAS WRITTEN SINCE IT WAS TAKEN IS LOST"),
@@ -147,6 +147,7 @@ mod tests {
             revision,
             term: revision,
             index: revision,
+            version: None,
             cluster_id: None,
             last_write: Some(0),
             bytes,
@@ -167,11 +168,12 @@ mod tests {
     fn what_is_lost_is_said() {
         let recovery =
             |origin| Recovery { id: "r".to_owned(), host: "cp2".to_owned(), origin, least: 0, newest: 0, lost: ["cp1".to_owned()].into() };
-        let said = words(&recovery(Origin::Member), &[candidate("cp2", Some(42))]);
+        let said = words(&recovery(Origin::Member), &[candidate("cp2", Some(42))], &["cp2".to_owned(), "cp4".to_owned()]);
+        assert!(said.starts_with("API servers and etcd end on cp2, cp4; "), "{said}");
         assert!(said.contains("up to revision 42") && said.contains("/var/lib/etcd/before-r") && said.contains("cp1 is no part"), "{said}");
-        let said = words(&recovery(Origin::Snapshot { sha256: String::new() }), &[]);
+        let said = words(&recovery(Origin::Snapshot { sha256: String::new() }), &[], &[]);
         assert!(said.contains("SINCE IT WAS TAKEN"), "{said}");
-        let said = words(&recovery(Origin::Backup { sha256: String::new(), is_elsewhere: false }), &[]);
+        let said = words(&recovery(Origin::Backup { sha256: String::new(), is_elsewhere: false }), &[], &[]);
         assert!(said.contains("SINCE IT WAS MADE"), "{said}");
     }
 }

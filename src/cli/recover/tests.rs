@@ -31,7 +31,7 @@ fn what_can_not_be_meant_is_said_before_any_host_is_asked() {
         assert!(failure.hint.is_some(), "{failure:?}");
         (failure.what.clone(), failure.at.unwrap_or_default())
     };
-    assert_eq!(refused("", &["--lost", "w1"]), ("w1 is no host with a member of etcd".to_owned(), "--lost".to_owned()));
+    assert_eq!(refused("", &["--lost", "w1"]), ("w1 is no host with a member of etcd or a control plane".to_owned(), "--lost".to_owned()));
     assert_eq!(refused("-e node=w1", &[]).1, "--lost");
     assert_eq!(refused("", &["--member", "cp9"]).1, "--member");
     assert!(refused("", &["--member", "cp1", "--lost", "cp1,cp2"]).0.contains("given up"));

@@ -1,6 +1,6 @@
 //! What is known of an etcd that may have lost its quorum, and the plans that make it anew.
 
-use kok_crds::model::Cluster;
+use kok_crds::model::{Cluster, Host};
 use kok_tasks::artifact::Artifact;
 use kok_tasks::gate::member_url;
 use kok_tasks::observe::Look;
@@ -21,6 +21,8 @@ use crate::run::connect_each;
 pub struct Survey {
     /// What the members that answer have.
     pub candidates: Vec<Candidate>,
+    /// All hosts that answer and take part: those of these members, and those whose API servers write to them.
+    pub parties: Vec<String>,
     /// Why none may begin.
     pub refused: Vec<Failure>,
 }
@@ -61,7 +63,9 @@ pub async fn survey(context: &Context, cluster: &Cluster, lost: &[String], repla
     let (observed, begun) = members(cluster, lost, tolerance, context).await?;
     let seen = &observed.seen;
     let refusals = begun.map_or_else(|| begins(cluster, lost, replaces, seen), |begun| vec![has_begun(&begun)]);
-    Ok(Survey { candidates: recovery::candidates(cluster, seen), refused: refused(Kind::Host)(refusals) })
+    let is_ours = |host: &&Host| seen.facts(&host.name).is_some_and(|facts| facts.cluster.as_ref() == Some(&cluster.name));
+    let parties = recovery::parties(cluster).filter(is_ours).map(|host| host.name.clone()).collect();
+    Ok(Survey { candidates: recovery::candidates(cluster, seen), parties, refused: refused(Kind::Host)(refusals) })
 }
 
 /// Makes the plan of what is next, with the recovery that it is of; none of any where there is nothing left to do of one, and etcd works.
@@ -108,7 +112,7 @@ pub(in super::super) async fn recover(
     Ok((observed.planned(plan, Vec::new(), now_seconds), Some(recovery)))
 }
 
-/// What the hosts of etcd that answer say, and which recovery has begun.
+/// What the hosts that take part say, as far as they answer, and which recovery has begun.
 async fn members<'a>(
     cluster: &'a Cluster,
     lost: &[String],
@@ -116,13 +120,14 @@ async fn members<'a>(
     context: &'a Context,
 ) -> Result<(Observed<'a>, Option<Recovery>), Vec<Failure>> {
     let mut observed = Observed::to_reset(cluster, false, tolerance, context);
-    observed.looks = cluster.etcd_hosts().map(|host| (host.name.clone(), plan::recovery_looks(host))).collect();
-    let urls: Vec<String> = lost.iter().filter_map(|name| cluster.host(name)).map(member_url).collect();
+    observed.looks = recovery::parties(cluster).map(|host| (host.name.clone(), plan::recovery_looks(host))).collect();
+    let lost_members = lost.iter().filter_map(|name| cluster.host(name)).filter(|host| host.roles.etcd);
+    let urls: Vec<String> = lost_members.map(member_url).collect();
     observed.looks.values_mut().for_each(|looks| looks.extend(urls.iter().cloned().map(Look::EtcdPeerHealth)));
-    let is_member = |host: &str| cluster.host(host).is_some_and(|host| host.roles.etcd);
-    let hosts = cluster.etcd_hosts().map(|host| host.name.clone()).collect();
+    let is_asked = |host: &str| cluster.host(host).is_some_and(recovery::takes_part);
+    let hosts = recovery::parties(cluster).map(|host| host.name.clone()).collect();
     context.events.send(EventKind::HostsAwaited { hosts });
-    let (links, silent) = connect_each(cluster, is_member, &context.transport, &context.events).await?;
+    let (links, silent) = connect_each(cluster, is_asked, &context.transport, &context.events).await?;
     let mut wrong: Vec<Failure> = links.keys().filter(|host| lost.contains(host)).map(|host| answers(host)).collect();
     observed.look_first(links).await?;
     let begun = preconditions::recovery_of(cluster, &observed.seen);

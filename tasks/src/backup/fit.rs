@@ -115,13 +115,19 @@ pub fn fits_host(manifest: &Manifest, wanted: &Trusts, host: &str, (has, runs): 
         refusals.push(other("key to encrypt with", crate::snapshot::ENCRYPTION));
     }
     refusals.extend(runs.kubernetes.as_ref().and_then(|version| older(manifest, version, "the host runs")));
-    refusals.extend(other_etcd(manifest, runs));
+    refusals.extend(runs.etcd.as_ref().and_then(|is| other_etcd(manifest, is)));
     refusals.into_iter().map(|refusal| refusal.at(format!("host {host}"))).collect()
 }
 
+/// What keeps a backup from being restored where a member of this version runs; nothing where that is none.
+#[must_use]
+pub fn fits_member(manifest: &Manifest, host: &str, version: &str) -> Option<Refusal> {
+    Some(other_etcd(manifest, &Version::parse(version).ok()?)?.at(format!("host {host}")))
+}
+
 /// Of another minor version nobody promises that it reads the data (etcd, "Downgrading", "Upgrading").
-fn other_etcd(manifest: &Manifest, runs: &Runs) -> Option<Refusal> {
-    let (of_backup, is) = (Version::parse(&manifest.versions.etcd).ok()?, runs.etcd.as_ref()?);
+fn other_etcd(manifest: &Manifest, is: &Version) -> Option<Refusal> {
+    let of_backup = Version::parse(&manifest.versions.etcd).ok()?;
     ((of_backup.major, of_backup.minor) != (is.major, is.minor)).then(|| {
         Refusal::new("the backup is of another minor version of etcd")
             .because(format!("it was made of {of_backup}, and the host runs {is}"))

@@ -27,7 +27,7 @@ const WORK: &str = "/var/lib/kokctl/rehearsal";
 /// Prints what [`Rehearsed::read`] reads. Whoever has asked may be gone: it ends by itself, within its own deadlines, and what it has made goes with it. What one
 /// has left that was killed with its host goes with the next.
 ///
-/// The programs are those that the host's static pods run. They have a network of their own with nothing in it but its loopback, so that they meet nobody, and
+/// The programs are those that the host's static pods run, and its unit where etcd is one. They have a network of their own with nothing in it but its loopback, so that they meet nobody, and
 /// whoever is no root on the host can't ask them. An etcd whose data are thrown away need not wait for the disk, which is that of the cluster's own.
 const BEGIN: &str = r#"exec 3<&0 </dev/null
 trap '' PIPE
@@ -40,6 +40,7 @@ end() {
     ctr tasks delete -f "$name" >/dev/null 2>&1 || :
     ctr containers delete "$name" >/dev/null 2>&1 || :
   done
+  systemctl stop kokctl-rehearsal-etcd.service 2>/dev/null || :
   rm -rf "$work"
 }
 trap end EXIT
@@ -54,7 +55,8 @@ at() { read -r up _ </proc/uptime; echo "at $1 $up"; }
 image() { sed -n 's/^ *-* *image: *//p' "/etc/kubernetes/manifests/$1.yaml" 2>/dev/null | head -n 1; }
 etcd=$(image etcd)
 api=$(image kube-apiserver)
-[ -n "$etcd" ] && [ -n "$api" ] || fail 'it has no manifests of etcd and of an API server, whose images are needed'
+[ -n "$api" ] || fail 'it has no manifest of an API server, whose image is needed'
+[ -n "$etcd" ] || [ -x /usr/local/bin/etcdutl ] || fail 'it has neither a manifest of etcd nor its programs'
 mkdir -m 700 "$work"
 free=$(df -Pk "$work" | awk 'NR == 2 { print $4 }')
 [ "$((bytes / 1024 * 3 + 262144))" -le "${free:-0}" ] || fail "$((bytes / 1024 * 3 + 262144)) KiB are needed in $work, and ${free:-0} are free"
@@ -67,26 +69,46 @@ sum=$(sha256sum <"$work/snapshot.db")
 [ "${sum%% *}" = "$sha256" ] || fail "what arrived has another sha256: ${sum%% *}"
 "#;
 
-const RUN: &str = r#"at sent
-run() { ctr run --user 0:0 --cpu-shares 128 --mount "type=bind,src=$work,dst=/rehearsal,options=rbind:rw" "$@"; }
+/// `utl` and `alone` know what lies in the folder as `$there`; `ctl` asks the etcd that `alone` has started, whose process `process` prints.
+const PROGRAMS: &str = r#"run() { ctr run --user 0:0 --cpu-shares 128 --mount "type=bind,src=$work,dst=/rehearsal,options=rbind:rw" "$@"; }
 is_running() { ctr tasks ls 2>/dev/null | grep -q "^$1 .*RUNNING"; }
-run --rm "$etcd" kokctl-rehearsal-restore /usr/local/bin/etcdutl snapshot restore /rehearsal/snapshot.db --data-dir=/rehearsal/etcd \
-  --name=rehearsal --initial-cluster=rehearsal=http://127.0.0.1:2380 --initial-advertise-peer-urls=http://127.0.0.1:2380 >"$work/restore.log" 2>&1 ||
+if [ -n "$etcd" ]; then
+  there=/rehearsal
+  utl() { run --rm "$etcd" kokctl-rehearsal-restore /usr/local/bin/etcdutl "$@"; }
+  alone() { run -d --log-uri "file://$work/etcd.log" "$etcd" kokctl-rehearsal-etcd /usr/local/bin/etcd "$@"; }
+  is_alone() { is_running kokctl-rehearsal-etcd; }
+  process() { ctr tasks ls | awk '$1 == "kokctl-rehearsal-etcd" { print $2 }'; }
+  ctl() { ctr tasks exec --exec-id "ask-$asked" kokctl-rehearsal-etcd /usr/local/bin/etcdctl "$@"; }
+else
+  there=$work
+  utl() { /usr/local/bin/etcdutl "$@"; }
+  alone() {
+    systemd-run --quiet --collect --unit=kokctl-rehearsal-etcd --property=PrivateNetwork=yes --property=UMask=0077 --property=CPUWeight=13 \
+      "--property=StandardError=append:$work/etcd.log" /usr/local/bin/etcd "$@"
+  }
+  is_alone() { systemctl is-active --quiet kokctl-rehearsal-etcd.service; }
+  process() { systemctl show --property=MainPID --value kokctl-rehearsal-etcd.service; }
+  ctl() { nsenter "--net=/proc/$(process)/ns/net" /usr/local/bin/etcdctl "$@"; }
+fi
+"#;
+
+const RUN: &str = r#"at sent
+utl snapshot restore "$there/snapshot.db" "--data-dir=$there/etcd" --name=rehearsal --initial-cluster=rehearsal=http://127.0.0.1:2380 --initial-advertise-peer-urls=http://127.0.0.1:2380 >"$work/restore.log" 2>&1 ||
   last "$work/restore.log" 'etcd does not take the snapshot'
 rm -f "$work/snapshot.db"
 at restored
-run -d --log-uri "file://$work/etcd.log" "$etcd" kokctl-rehearsal-etcd /usr/local/bin/etcd --data-dir=/rehearsal/etcd --name=rehearsal --unsafe-no-fsync \
+alone "--data-dir=$there/etcd" --name=rehearsal --unsafe-no-fsync \
   --listen-peer-urls=http://127.0.0.1:2380 --initial-advertise-peer-urls=http://127.0.0.1:2380 --initial-cluster=rehearsal=http://127.0.0.1:2380 --listen-client-urls=http://127.0.0.1:2379 --advertise-client-urls=http://127.0.0.1:2379 --quota-backend-bytes=17179869184 --log-level=error >"$work/said" 2>&1 ||
   last "$work/said" 'etcd can not be started'
 asked=0
 ask() {
   asked=$((asked + 1))
-  ctr tasks exec --exec-id "ask-$asked" kokctl-rehearsal-etcd /usr/local/bin/etcdctl --endpoints=http://127.0.0.1:2379 --command-timeout=600s "$@" >"$work/said" 2>&1
+  ctl --endpoints=http://127.0.0.1:2379 --command-timeout=600s "$@" >"$work/said" 2>&1
 }
 "#;
 
 const ASK: &str = r#"until ask get kokctl --limit=1 --command-timeout=5s; do
-  is_running kokctl-rehearsal-etcd || last "$work/etcd.log" 'etcd does not start on what it has made of the snapshot'
+  is_alone || last "$work/etcd.log" 'etcd does not start on what it has made of the snapshot'
   [ "$asked" -lt 240 ] || last "$work/said" 'etcd does not get ready on what it has made of the snapshot'
   sleep 0.5
 done
@@ -113,7 +135,7 @@ token=$(od -An -tx1 -N24 /dev/urandom | tr -d ' \n')
 printf '%s,rehearsal,rehearsal\n' "$token" >"$work/tokens"
 printf '%s\n' 'apiVersion: v1' 'kind: Config' 'current-context: r' 'contexts: [{name: r, context: {cluster: r, user: r}}]' \
   'clusters: [{name: r, cluster: {server: "https://127.0.0.1:6443", insecure-skip-tls-verify: true}}]' "users: [{name: r, user: {token: $token}}]" >"$work/kubeconfig"
-pid=$(ctr tasks ls | awk '$1 == "kokctl-rehearsal-etcd" { print $2 }')
+pid=$(process)
 run -d --log-uri "file://$work/api.log" --with-ns "network:/proc/$pid/ns/net" "$api" kokctl-rehearsal-api kube-apiserver --etcd-servers=http://127.0.0.1:2379 \
   --bind-address=127.0.0.1 --secure-port=6443 --advertise-address=192.0.2.1 --endpoint-reconciler-type=none --cert-dir=/rehearsal/certificates \
   --authorization-mode=AlwaysAllow --token-auth-file=/rehearsal/tokens --watch-cache=false --service-account-issuer=https://rehearsal.invalid \
@@ -167,7 +189,7 @@ impl Rehearsing<'_> {
         let (key, keys) = self.service_accounts;
         let encryption = self.encryption.unwrap_or_default();
         // Reserved at once: a growing string would leave copies of the keys behind.
-        let most = 16384 + 8 * (key.len() + keys.len() + encryption.len());
+        let most = 18432 + 8 * (key.len() + keys.len() + encryption.len());
         let mut text = Zeroizing::new(String::with_capacity(most));
         text.push_str(&format!("work={WORK}\nbytes={}\nsha256={}\n{BEGIN}", self.bytes, quote(self.sha256)));
         let files = [("sa.key", Some(key)), ("sa.pub", Some(keys)), ("encryption.yaml", self.encryption)];
@@ -177,7 +199,7 @@ impl Rehearsing<'_> {
                 text.push_str(piece);
             }
         }
-        for piece in [RUN, ASK, SERVE, READ] {
+        for piece in [PROGRAMS, RUN, ASK, SERVE, READ] {
             text.push_str(piece);
         }
         text
@@ -363,6 +385,6 @@ mod tests {
             let output = Command::new(shell).args(["-n", "-c", &text]).output().unwrap();
             assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
         }
-        assert!(text.contains(r"printf '%s' 'a'\''b") && text.capacity() < 17_000 + 64, "it did not grow");
+        assert!(text.contains(r"printf '%s' 'a'\''b") && text.capacity() < 19_000 + 64, "it did not grow");
     }
 }

@@ -92,7 +92,7 @@ pub use ready::{
 };
 pub(crate) use ready::{CLIENT_CERTIFICATE, kubelets_own_has_ended};
 pub use reboot::{REBOOT_REQUIRED, Reboot};
-pub use recovery::{EndRecovery, KeepData, NewEtcd, StandStill, StartAnew, TakeBack, TakeSnapshot};
+pub use recovery::{EndRecovery, KeepData, ManifestsBack, NewEtcd, StandStill, StartAnew, TakeBack, TakeSnapshot};
 pub use remove_addons::RemoveAddons;
 pub use remove_node::RemoveNode;
 pub use reset::{RESET_BEGUN, Reset};
@@ -277,6 +277,8 @@ operations! {
     NewEtcd,
     /// The control plane beside the new etcd is started.
     StartAnew,
+    /// A control plane without a member is started again.
+    ManifestsBack,
     /// A recovery has come to its end on a host.
     EndRecovery,
     /// A host is as it was before a recovery began.

@@ -19,14 +19,18 @@ use crate::list::etcd;
 use crate::membership::peer_url;
 use crate::observe::{Look, Looks};
 use crate::operations::{
-    ApiServerReady, EndRecovery, EtcdMemberReady, KeepData, KeepOut, MEMBER_DATA, NewEtcd, Operation, RemoveNode, StandStill, StartAnew,
-    TakeBack, TakeSnapshot,
+    ApiServerReady, EndRecovery, EtcdMemberReady, KeepData, KeepOut, MEMBER_DATA, ManifestsBack, NewEtcd, Operation, RemoveNode,
+    StandStill, StartAnew, TakeBack, TakeSnapshot,
 };
 use crate::preconditions;
-use crate::recovery::{Course, MARKER, Recovery};
+use crate::recovery::{self, Course, MARKER, Recovery};
 use crate::resources::{File, Resource};
 
 const TASK: &str = "recovery";
+const STARTED: &str = "started";
+const MEMBER: &str = "member";
+const API_SERVER: &str = "api-server";
+const ENDED: &str = "ended";
 
 /// The kubelet starts nothing any more by then, and etcd has written what it had to.
 const STILL: Duration = Duration::from_secs(180);
@@ -61,8 +65,8 @@ pub fn recovery_looks(host: &Host) -> Looks {
     let mut looks = Looks::default();
     if host.roles.etcd {
         looks.extend([Look::Etcd, Look::EtcdData, Look::Path(MEMBER_DATA.to_owned())]);
-        looks.extend(Course::looks());
     }
+    looks.extend(Course::looks());
     if host.roles.control_plane {
         looks.add(Look::ApiServer);
     }
@@ -72,7 +76,7 @@ pub fn recovery_looks(host: &Host) -> Looks {
 /// The hosts that take part: those that answer, and belong to the cluster. One that has nothing has nothing to keep.
 fn parties<'a>(cluster: &'a Cluster, recovery: &Recovery, seen: &Seen) -> Vec<&'a Host> {
     let is_ours = |host: &&Host| seen.facts(&host.name).is_some_and(|facts| facts.cluster.as_ref() == Some(&cluster.name));
-    cluster.etcd_hosts().filter(is_ours).filter(|host| !recovery.lost.contains(&host.name)).collect()
+    recovery::parties(cluster).filter(is_ours).filter(|host| !recovery.lost.contains(&host.name)).collect()
 }
 
 /// How far it has come on the host of the new etcd, which is what all of it goes by. One that does not answer has begun it at least.
@@ -99,7 +103,7 @@ pub fn recover(inputs: &Inputs<'_>, wanted: Recovering<'_>, stage: RecoveryStage
     }
     let parties = parties(cluster, recovery, seen);
     let drafts = match stage {
-        RecoveryStage::Aside => aside(recovery, &parties, seen),
+        RecoveryStage::Aside => aside(inputs, recovery, &parties, seen),
         RecoveryStage::Anew => anew(inputs, wanted, &parties, seen).map_err(|refusal| vec![refusal])?,
     };
     made(drafts, seen)
@@ -122,7 +126,7 @@ pub fn take_back(cluster: &Cluster, recovery: &Recovery, seen: &Seen) -> Result<
     }
     let is_marked = |host: &&Host| seen.facts(&host.name).is_some_and(|facts| facts.recovery.is_some());
     let taken_back = |host: &Host| StepId::new(&host.name, TASK, "taken-back");
-    let marked: Vec<&Host> = cluster.etcd_hosts().filter(is_marked).collect();
+    let marked: Vec<&Host> = recovery::parties(cluster).filter(is_marked).collect();
     let mut drafts = Vec::new();
     for host in &marked {
         let mut draft = Draft::new(&host.name, TASK);
@@ -198,7 +202,8 @@ fn no_snapshot(wanted: Recovering<'_>, seen: &Seen) -> Option<Refusal> {
 }
 
 /// One host after another would do, but none has anything to lose by all of them at once.
-fn aside<'a>(recovery: &Recovery, parties: &[&'a Host], seen: &Seen) -> Vec<Draft<'a>> {
+fn aside<'a>(inputs: &Inputs<'_>, recovery: &Recovery, parties: &[&'a Host], seen: &Seen) -> Vec<Draft<'a>> {
+    let is_unit = |host: &Host| host.roles.etcd && inputs.cluster.has_etcd_units();
     let begun = |host: &Host| StepId::new(&host.name, TASK, "begun");
     let still = |host: &Host| StepId::new(&host.name, TASK, "still");
     // Once the new etcd was started, it is what runs on its host, and where nothing says any more that this is under way, nothing is left to do.
@@ -209,14 +214,17 @@ fn aside<'a>(recovery: &Recovery, parties: &[&'a Host], seen: &Seen) -> Vec<Draf
     let draft = |host: &&'a Host| {
         let mut draft = Draft::new(&host.name, TASK);
         draft.add("begun", Resource::File(File::text(MARKER, recovery.text())));
-        let stands = draft.add("still", Operation::StandStill(StandStill { recovery: recovery.clone() }));
+        let (plane, unit) = (host.roles.control_plane, is_unit(host));
+        let stands = draft.add("still", Operation::StandStill(StandStill { recovery: recovery.clone(), plane, unit }));
         draft.within(STILL);
         for other in &hosts {
             draft.needs(&stands, &begun(other), Reason::Because("whatever becomes of it, all hosts say what is under way"));
         }
-        let kept = draft.add("kept", Operation::KeepData(KeepData { recovery: recovery.clone() }));
-        for other in &hosts {
-            draft.needs(&kept, &still(other), Reason::Because("nothing may write to etcd any more"));
+        if host.roles.etcd {
+            let kept = draft.add("kept", Operation::KeepData(KeepData { recovery: recovery.clone(), unit }));
+            for other in &hosts {
+                draft.needs(&kept, &still(other), Reason::Because("nothing may write to etcd any more"));
+            }
         }
         draft
     };
@@ -225,43 +233,55 @@ fn aside<'a>(recovery: &Recovery, parties: &[&'a Host], seen: &Seen) -> Vec<Draf
 
 fn anew<'a>(inputs: &Inputs<'_>, wanted: Recovering<'_>, parties: &[&'a Host], seen: &Seen) -> Result<Vec<Draft<'a>>, Refusal> {
     let recovery = wanted.recovery;
-    let ended = |host: &Host| StepId::new(&host.name, TASK, "ended");
-    let (own, others): (Vec<&Host>, Vec<&Host>) = parties.iter().copied().partition(|host| host.name == recovery.host);
+    let is_own = |host: &&Host| host.name == recovery.host;
+    let own = parties.iter().find(|host| is_own(host)).filter(|_| course(recovery, seen) < Course::Ended);
+    let is_to_work = own.is_some() && course(recovery, seen) < Course::Works;
+    // Where etcd is a pod, the other control planes join as those that are new.
+    let starts = |host: &&Host| host.roles.control_plane && (is_own(host) || inputs.cluster.has_etcd_units());
+    let planes: Vec<&Host> = parties.iter().copied().filter(starts).collect();
+    let api_servers = planes.iter().map(|host| StepId::new(&host.name, TASK, API_SERVER));
+    let works: Vec<StepId> = [StepId::new(&recovery.host, TASK, MEMBER)].into_iter().chain(api_servers).filter(|_| is_to_work).collect();
+    let others: Vec<&Host> = parties.iter().copied().filter(|host| !is_own(host)).collect();
     let mut drafts = Vec::new();
-    let mut ready = None;
-    for host in own.into_iter().filter(|_| course(recovery, seen) < Course::Ended) {
+    if let Some(host) = own {
         let mut draft = Draft::new(&host.name, TASK);
-        let is_to_work = course(recovery, seen) < Course::Works;
-        let works = is_to_work.then(|| of_new_etcd(&mut draft, inputs, wanted, host, seen)).transpose()?;
-        let last = draft.add("ended", Operation::EndRecovery(EndRecovery { recovery: recovery.clone() }));
+        if is_to_work {
+            of_new_etcd(&mut draft, inputs, wanted, host, seen)?;
+        }
+        let last = ended(&mut draft, recovery, &works, "until then it can't be done without");
         for other in &others {
-            draft.needs(&last, &ended(other), Reason::Because("as long as any host says so, this one knows how far it has come"));
+            let other = StepId::new(&other.name, TASK, ENDED);
+            draft.needs(&last, &other, Reason::Because("as long as any host says so, this one knows how far it has come"));
         }
-        if let Some(works) = &works {
-            draft.needs(&last, works, Reason::Because("until then it can't be done without"));
-        }
-        for lost in &recovery.lost {
-            let gone = fenced(&mut draft, lost, works.as_ref());
+        let asked = planes.iter().find(|host| is_own(host)).or(planes.first());
+        for (lost, asked) in recovery.lost.iter().filter_map(|lost| Some((lost, asked?))) {
+            let gone = fenced(&mut draft, lost, asked, is_to_work);
             draft.needs(&last, &gone, Reason::Because("what is lost must not come back as it was"));
         }
-        ready = works;
         drafts.push(draft);
     }
     for host in others {
         let mut draft = Draft::new(&host.name, TASK);
-        let last = draft.add("ended", Operation::EndRecovery(EndRecovery { recovery: recovery.clone() }));
-        if let Some(ready) = &ready {
-            draft.needs(&last, ready, Reason::Because("until then all of it can be taken back"));
+        if is_to_work && starts(&host) {
+            starts_again(&mut draft, recovery);
         }
+        ended(&mut draft, recovery, &works, "until then all of it can be taken back");
         drafts.push(draft);
     }
     Ok(drafts)
 }
 
-/// The new etcd, up to an API server that answers: that step.
-fn of_new_etcd(draft: &mut Draft<'_>, inputs: &Inputs<'_>, wanted: Recovering<'_>, host: &Host, seen: &Seen) -> Result<StepId, Refusal> {
+fn ended(draft: &mut Draft<'_>, recovery: &Recovery, works: &[StepId], because: &'static str) -> StepId {
+    let last = draft.add(ENDED, Operation::EndRecovery(EndRecovery { recovery: recovery.clone() }));
+    works.iter().for_each(|step| draft.needs(&last, step, Reason::Because(because)));
+    last
+}
+
+/// The new etcd, up to a member that answers, and to an API server where there is one beside it.
+fn of_new_etcd(draft: &mut Draft<'_>, inputs: &Inputs<'_>, wanted: Recovering<'_>, host: &Host, seen: &Seen) -> Result<(), Refusal> {
     let Recovering { recovery, snapshot } = wanted;
-    let made = draft.add("new-etcd", Operation::NewEtcd(NewEtcd { recovery: recovery.clone(), peer_url: peer_url(host) }));
+    let (plane, unit) = (host.roles.control_plane, inputs.cluster.has_etcd_units());
+    let made = draft.add("new-etcd", Operation::NewEtcd(NewEtcd { recovery: recovery.clone(), peer_url: peer_url(host), unit }));
     draft.within(MADE);
     if let Some(snapshot) = snapshot {
         let taken = TakeSnapshot { path: recovery.sent(), artifact: snapshot.clone(), recovery: recovery.clone() };
@@ -269,28 +289,43 @@ fn of_new_etcd(draft: &mut Draft<'_>, inputs: &Inputs<'_>, wanted: Recovering<'_
         draft.within(STILL + Duration::from_secs(snapshot.size / BYTES_PER_SECOND));
         draft.needs(&made, &taken, Reason::Reads);
     }
-    let started = draft.add("started", Operation::StartAnew(StartAnew { recovery: recovery.clone() }));
+    let started = draft.add(STARTED, Operation::StartAnew(StartAnew { recovery: recovery.clone(), plane, unit }));
     draft.needs(&started, &made, Reason::Reads);
     let expected = HostFacts::expected();
     let architecture = &seen.facts(&host.name).unwrap_or(&expected).architecture;
     let version = etcd::version(&inputs.release_image("etcd", &inputs.cluster.kubernetes_version, architecture)?.reference).to_owned();
     let joining = inputs.cluster.etcd_hosts().filter(|other| other.name != host.name).map(peer_url).collect();
-    let member = draft.add("member", Operation::EtcdMemberReady(EtcdMemberReady { version, members: vec![host.name.clone()], joining }));
+    let member = draft.add(MEMBER, Operation::EtcdMemberReady(EtcdMemberReady { version, members: vec![host.name.clone()], joining }));
     draft.within(READY);
-    draft.needs(&member, &started, Reason::Because("the kubelet starts it by its manifest"));
-    let ready = draft.add("api-server", Operation::ApiServerReady(ApiServerReady::default()));
-    draft.within(READY);
-    draft.needs(&ready, &member, Reason::Because("it is not ready before etcd is"));
-    Ok(ready)
+    draft.needs(&member, &started, Reason::Because("that starts it"));
+    if plane {
+        api_server(draft, &member);
+    }
+    Ok(())
 }
 
-/// A host that is given up makes its node no more: as one that was removed as dead. The last of the steps.
-fn fenced(draft: &mut Draft<'_>, lost: &str, works: Option<&StepId>) -> StepId {
-    let kept_out = draft.add(&*format!("{lost}-kept-out"), Operation::KeepOut(KeepOut { node: lost.to_owned() }));
-    if let Some(works) = works {
-        draft.needs(&kept_out, works, Reason::TalksTo);
+/// An API server that answers by the new etcd.
+fn api_server(draft: &mut Draft<'_>, after: &StepId) {
+    let ready = draft.add(API_SERVER, Operation::ApiServerReady(ApiServerReady::default()));
+    draft.within(READY);
+    draft.needs(&ready, after, Reason::Because("it is not ready before etcd is"));
+}
+
+/// A control plane whose etcd is no part of it goes on with what it had.
+fn starts_again(draft: &mut Draft<'_>, recovery: &Recovery) {
+    let started = draft.add(STARTED, Operation::ManifestsBack(ManifestsBack { recovery: recovery.clone() }));
+    let member = StepId::new(&recovery.host, TASK, MEMBER);
+    draft.needs(&started, &member, Reason::Because("it is not ready before etcd is"));
+    api_server(draft, &started);
+}
+
+/// A host that is given up makes its node no more: as one that was removed as dead. The last of the steps, for which a control plane is asked.
+fn fenced(draft: &mut Draft<'_>, lost: &str, asked: &Host, is_to_work: bool) -> StepId {
+    let kept_out = draft.add_on(&asked.name, &*format!("{lost}-kept-out"), Operation::KeepOut(KeepOut { node: lost.to_owned() }));
+    if is_to_work {
+        draft.needs(&kept_out, &StepId::new(&asked.name, TASK, API_SERVER), Reason::TalksTo);
     }
-    let gone = draft.add(&*format!("{lost}-gone"), Operation::RemoveNode(RemoveNode { node: lost.to_owned() }));
+    let gone = draft.add_on(&asked.name, &*format!("{lost}-gone"), Operation::RemoveNode(RemoveNode { node: lost.to_owned() }));
     draft.needs(&gone, &kept_out, Reason::Because("its kubelet, should it start again, would make it anew"));
     gone
 }

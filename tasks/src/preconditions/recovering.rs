@@ -109,7 +109,7 @@ pub fn check_restore(cluster: &Cluster, lost: &[String], seen: &Seen) -> Vec<Ref
 
 fn check_begins(cluster: &Cluster, lost: &[String], seen: &Seen) -> Vec<Refusal> {
     let mut refusals = super::check_strangers(cluster, seen);
-    refusals.extend(cluster.has_etcd_units().then(units));
+    refusals.extend(no_plane(cluster, lost));
     refusals.extend(lost.iter().filter_map(|name| still_there(cluster, name, seen)));
     refusals.extend(unknown_members(cluster, lost, seen));
     refusals
@@ -187,10 +187,13 @@ pub fn check_source(recovery: &Recovery, seen: &Seen) -> Option<Refusal> {
     Some(refusal.hint(hint))
 }
 
-fn units() -> Refusal {
-    Refusal::new("this cluster's etcd can't be recovered")
-        .because("it runs as units, for which this version has no such operation")
-        .hint("restore it by hand: docs/apply.md says how")
+/// Of nothing but members no cluster is made.
+fn no_plane(cluster: &Cluster, lost: &[String]) -> Option<Refusal> {
+    let stays = |host: &Host| !lost.contains(&host.name);
+    let refusal = Refusal::new("no control plane would be left").at("--lost");
+    let refusal = refusal.because("all that the file has are given up; etcd alone is no cluster");
+    (!cluster.control_planes().any(stays))
+        .then(|| refusal.hint("mend one of them first; or make new ones of a backup: `kokctl restore FILE --new-hosts`"))
 }
 
 fn quorum(host: &Host) -> Refusal {

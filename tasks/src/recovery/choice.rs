@@ -18,6 +18,8 @@ pub struct Candidate {
     pub term: Option<u64>,
     /// The last entry that it has applied; only one that runs says it.
     pub index: Option<u64>,
+    /// The version of its etcd, without a leading `v`; only one that runs says it.
+    pub version: Option<String>,
     /// The id of the etcd that it is of; only one that runs says it.
     pub cluster_id: Option<String>,
     /// When something was written last, in seconds since 1970 by the host's clock.
@@ -54,6 +56,7 @@ fn candidate(host: &Host, seen: &Seen) -> Candidate {
         revision: member.map(|member| member.revision).or(revision),
         term: member.map(|member| member.term),
         index: member.map(|member| member.applied_index),
+        version: member.map(|member| member.version.clone()),
         cluster_id: member.map(|member| member.cluster_id.clone()),
         last_write,
         bytes,

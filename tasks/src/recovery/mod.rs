@@ -8,6 +8,8 @@ mod course;
 
 use std::collections::BTreeSet;
 
+use kok_crds::model::{Cluster, Host};
+
 pub use choice::{Candidate, best, candidates};
 pub use course::Course;
 
@@ -31,6 +33,12 @@ pub const MADE: &str = "/var/lib/kokctl/recovery/made";
 
 /// Says that the new etcd was started: from then on it may have been written to.
 pub const STARTED: &str = "/var/lib/kokctl/recovery/started";
+
+/// Says that the host's member is a unit of systemd, which is switched off.
+pub const UNIT_ASIDE: &str = "/var/lib/kokctl/recovery/etcd-unit";
+
+/// What says that a unit's member had data ([`crate::preconditions::ETCD_STARTED`]), while these are aside.
+pub const UNIT_STARTED: &str = "/var/lib/kokctl/recovery/etcd-started";
 
 /// Recoveries that have come to their end on a host, a line each. One that was taken back is none of them.
 pub const ENDED: &str = "/var/lib/kokctl/recovered";
@@ -151,6 +159,17 @@ impl Recovery {
     pub fn sent(&self) -> String {
         format!("{}/snapshot.db", self.kept())
     }
+}
+
+/// The hosts that take part in a recovery: those that have a member, and those whose API servers write to it.
+pub fn parties(cluster: &Cluster) -> impl DoubleEndedIterator<Item = &Host> {
+    cluster.hosts.iter().filter(|host| takes_part(host))
+}
+
+/// Whether a host takes part in a recovery.
+#[must_use]
+pub fn takes_part(host: &Host) -> bool {
+    host.roles.etcd || host.roles.control_plane
 }
 
 /// Names of hosts and runs.

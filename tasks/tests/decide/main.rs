@@ -53,6 +53,7 @@ mod reboot;
 mod recovery;
 mod recovery_course;
 mod recovery_scripts;
+mod recovery_units;
 mod registers;
 mod renewal;
 mod reset;

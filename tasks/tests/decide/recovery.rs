@@ -7,7 +7,7 @@ use kok_tasks::observe::{EtcdMember, EtcdPeer, EtcdState, Observations};
 use kok_tasks::operations::MEMBER_DATA;
 use kok_tasks::plan::{Making, Plan, Recovering, RecoveryStage, Refusal, Seen, recover, recovery_looks, take_back};
 use kok_tasks::preconditions::{check_best, check_chosen, check_recovery, check_reset, check_restore, recovery_of};
-use kok_tasks::recovery::{Candidate, Origin, Recovery, best, candidates};
+use kok_tasks::recovery::{Candidate, Origin, Recovery, best, candidates, parties};
 
 use crate::bootstrap::{bare, told};
 use crate::support::world::World;
@@ -27,7 +27,7 @@ pub(crate) fn order(host: &str, lost: &[&str]) -> Recovery {
 /// What the members say that answer.
 pub(crate) fn seen(world: &World, silent: &BTreeSet<String>) -> Seen {
     let mut seen = world.seen_but(silent);
-    for host in world.cluster.etcd_hosts().filter(|host| !silent.contains(&host.name)) {
+    for host in parties(&world.cluster).filter(|host| !silent.contains(&host.name)) {
         seen.add_observations(&host.name, world.look(&host.name, recovery_looks(host).iter()));
     }
     seen
@@ -277,6 +277,7 @@ pub(crate) fn candidate(host: &str, revision: Option<u64>, index: u64, last: i64
         revision,
         term: Some(1),
         index: Some(index),
+        version: None,
         cluster_id: Some("1".to_owned()),
         last_write: Some(last),
         bytes: Some(1000),

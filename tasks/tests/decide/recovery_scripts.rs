@@ -9,17 +9,17 @@ use std::os::unix::fs::MetadataExt as _;
 use kok_tasks::operations::{EndRecovery, KeepData, NewEtcd, Operation, StandStill, StartAnew, TakeBack};
 use kok_tasks::recovery::{Origin, Recovery};
 
-use self::host::{Host, PROGRAMS};
+use self::host::Host;
 use crate::recovery::order;
 use crate::support::shell::SHELLS;
 
-fn forward(recovery: &Recovery) -> [Operation; 5] {
+fn forward(recovery: &Recovery, unit: bool) -> [Operation; 5] {
     let recovery = || recovery.clone();
     [
-        Operation::StandStill(StandStill { recovery: recovery() }),
-        Operation::KeepData(KeepData { recovery: recovery() }),
-        Operation::NewEtcd(NewEtcd { recovery: recovery(), peer_url: "https://10.20.0.13:2380".to_owned() }),
-        Operation::StartAnew(StartAnew { recovery: recovery() }),
+        Operation::StandStill(StandStill { recovery: recovery(), plane: true, unit }),
+        Operation::KeepData(KeepData { recovery: recovery(), unit }),
+        Operation::NewEtcd(NewEtcd { recovery: recovery(), peer_url: "https://10.20.0.13:2380".to_owned(), unit }),
+        Operation::StartAnew(StartAnew { recovery: recovery(), plane: true, unit }),
         Operation::EndRecovery(EndRecovery { recovery: recovery() }),
     ]
 }
@@ -41,15 +41,19 @@ fn goes_on(host: &Host, recovery: &Recovery, shell: &[&str]) {
         host.write("var/lib/kokctl/recover", &recovery.text());
         0
     };
-    forward(recovery).iter().skip(done).for_each(|step| assert!(host.step(step, shell, None)));
+    forward(recovery, host.1).iter().skip(done).for_each(|step| assert!(host.step(step, shell, None)));
 }
 
 fn is_recovered(host: &Host, after: &str) {
     let kept = |path: &str| host.text(&format!("var/lib/etcd/before-r-1/{path}"));
     assert_eq!((kept("member/snap/db").as_str(), kept("member/wal/0.wal").as_str()), ("old\n", "log\n"), "{after}");
     assert_eq!(host.text("var/lib/etcd/member/snap/db"), "new\nold\nand more\n", "{after}");
-    assert!(host.has("var/lib/etcd/member/wal/1.wal") && host.has("var/lib/etcd/member/kokctl-ca.crt"), "{after}");
-    PROGRAMS
+    assert!(host.has("var/lib/etcd/member/wal/1.wal") && host.has("var/lib/etcd/member/kokctl-ca.crt") != host.1, "{after}");
+    if host.1 {
+        assert_eq!((host.text("unit/active").as_str(), host.text("unit/file").as_str()), ("active\n", "enabled\n"), "{after}");
+        assert_eq!(host.text("var/lib/kokctl/made/etcd-started"), "had data\n", "{after}");
+    }
+    host.programs()
         .iter()
         .for_each(|name| assert_eq!(host.text(&format!("etc/kubernetes/manifests/{name}.yaml")), format!("image: {name}\n"), "{after}"));
     assert_eq!(host.text("var/lib/kokctl/recovered"), "r-1\n", "{after}");
@@ -64,9 +68,9 @@ fn is_as_before(host: &Host, before: &BTreeMap<String, String>, after: &str) {
 }
 
 /// One host after each step that was done whole, from the first on.
-fn after_each_step(recovery: &Recovery) -> Vec<Host> {
-    let mut hosts = vec![Host::new()];
-    for step in &forward(recovery) {
+fn after_each_step(recovery: &Recovery, unit: bool) -> Vec<Host> {
+    let mut hosts = vec![Host::with(unit)];
+    for step in &forward(recovery, unit) {
         let next = hosts[hosts.len() - 1].copy();
         assert!(next.step(step, BASH, None));
         hosts.push(next);
@@ -76,12 +80,22 @@ fn after_each_step(recovery: &Recovery) -> Vec<Host> {
 
 #[test]
 fn one_that_is_killed_before_any_command_is_gone_on_with_or_taken_back() {
+    killed_and_gone_on_with(false);
+}
+
+#[test]
+fn one_of_a_unit_too() {
+    killed_and_gone_on_with(true);
+    taken_back_and_killed(true);
+}
+
+fn killed_and_gone_on_with(unit: bool) {
     let recovery = order("cp3", &[]);
-    let hosts = after_each_step(&recovery);
+    let hosts = after_each_step(&recovery, unit);
     let before = hosts[0].state();
     is_recovered(&hosts[5], "nothing was cut off");
     let (mut seen, mut kills, mut taken_back) = (BTreeSet::new(), 0, 0);
-    for (step, host) in forward(&recovery).iter().zip(&hosts) {
+    for (step, host) in forward(&recovery, unit).iter().zip(&hosts) {
         for command in 1.. {
             let cut = host.copy();
             if cut.step(step, BASH, Some(command)) {
@@ -107,8 +121,12 @@ fn one_that_is_killed_before_any_command_is_gone_on_with_or_taken_back() {
 
 #[test]
 fn an_undo_that_is_killed_before_any_command_is_done_again_or_gone_on_from() {
+    taken_back_and_killed(false);
+}
+
+fn taken_back_and_killed(unit: bool) {
     let recovery = order("cp3", &[]);
-    let hosts = after_each_step(&recovery);
+    let hosts = after_each_step(&recovery, unit);
     let before = hosts[0].state();
     let mut seen = BTreeSet::new();
     for (steps, host) in hosts.iter().enumerate().take(4) {
@@ -139,7 +157,7 @@ fn what_is_taken_back_is_what_was_there() {
         let host = Host::new();
         let inode = |host: &Host, path: &str| host.0.path(path).metadata().unwrap().ino();
         let was = inode(&host, "var/lib/etcd/member/snap/db");
-        forward(&recovery).iter().take(3).for_each(|step| assert!(host.step(step, shell, None)));
+        forward(&recovery, false).iter().take(3).for_each(|step| assert!(host.step(step, shell, None)));
         assert_eq!(inode(&host, "var/lib/etcd/before-r-1/member/snap/db"), was, "{shell:?}");
         assert!(host.step(&back(&recovery), shell, None));
         assert_eq!(inode(&host, "var/lib/etcd/member/snap/db"), was, "{shell:?}");
@@ -171,8 +189,8 @@ fn what_was_full_has_room_and_what_is_wrong_is_said() {
         let recovery = Recovery { least, ..recovery.clone() };
         let host = Host::new();
         host.write("alarm", alarm);
-        forward(&recovery).iter().take(2).for_each(|step| assert!(host.step(step, BASH, None)));
-        let made = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| host.step(&forward(&recovery)[2], BASH, None)));
+        forward(&recovery, false).iter().take(2).for_each(|step| assert!(host.step(step, BASH, None)));
+        let made = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| host.step(&forward(&recovery, false)[2], BASH, None)));
         let said = made.unwrap_err().downcast::<String>().unwrap();
         assert!(said.contains(says) && !host.has("var/lib/etcd/member"), "{said}");
         assert!(host.step(&back(&recovery), BASH, None));
@@ -196,7 +214,7 @@ fn the_new_revision_is_beyond_all_that_were_seen() {
 fn a_snapshot_goes_the_same_way() {
     let recovery = Recovery { origin: Origin::Snapshot { sha256: "a".repeat(64) }, least: 0, ..order("cp3", &[]) };
     let host = Host::new();
-    let steps = forward(&recovery);
+    let steps = forward(&recovery, false);
     steps.iter().take(2).for_each(|step| assert!(host.step(step, BASH, None)));
     host.write("var/lib/etcd/before-r-1/snapshot.db", "sent\n");
     host.write("alarm", "memberID:1 alarm:NOSPACE\n");
@@ -212,7 +230,7 @@ fn on_other_hosts_the_nodes_of_before_are_gone() {
     for is_elsewhere in [false, true] {
         let recovery = Recovery { origin: Origin::Backup { sha256: "a".repeat(64), is_elsewhere }, least: 0, ..order("cp3", &[]) };
         let host = Host::new();
-        let steps = forward(&recovery);
+        let steps = forward(&recovery, false);
         steps.iter().take(2).for_each(|step| assert!(host.step(step, BASH, None)));
         host.write("var/lib/etcd/before-r-1/snapshot.db", "sent\n");
         steps.iter().skip(2).for_each(|step| assert!(host.step(step, BASH, None)));
@@ -234,7 +252,7 @@ fn on_other_hosts_the_nodes_of_before_are_gone() {
 fn data_that_are_not_kept_are_not_removed() {
     let recovery = order("cp3", &[]);
     let host = Host::new();
-    let steps = forward(&recovery);
+    let steps = forward(&recovery, false);
     steps.iter().take(2).for_each(|step| assert!(host.step(step, BASH, None)));
     fs::rename(host.0.path("var/lib/etcd/before-r-1/member"), host.0.path("var/lib/etcd/member")).unwrap();
     let made = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| host.step(&steps[2], BASH, None)));

@@ -59,6 +59,7 @@ mod operator_pod_story;
 mod operator_story;
 mod own_etcd;
 mod own_members;
+mod own_recovers;
 mod packages;
 mod prepared;
 mod pulled;

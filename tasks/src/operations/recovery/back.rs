@@ -20,6 +20,7 @@ const BACK: &str = r#"if says "$started"; then
   echo 'the new etcd was started, and may have been written to' >&2
   exit 1
 fi
+if [ -e "$unit_aside" ]; then systemctl stop kokctl-recover-etcd.service 2>/dev/null || :; fi
 for name in kokctl-recover-etcd kokctl-recover-restore; do
   /usr/local/bin/ctr -n k8s.io tasks delete -f "$name" >/dev/null 2>&1 || :
   /usr/local/bin/ctr -n k8s.io containers delete "$name" >/dev/null 2>&1 || :
@@ -36,6 +37,11 @@ fi
 [ ! -d /var/lib/etcd ] || sync /var/lib/etcd
 rm -rf "$kept/work" "$kept/snapshot.db" "$kept/snapshot.db.part" "$kept/none"
 [ ! -d "$kept" ] || rmdir "$kept"
+had_data_back
+if [ -e "$unit_aside" ]; then
+  systemctl enable --quiet etcd.service
+  systemctl start --no-block etcd.service
+fi
 manifests_back
 rm -rf /var/lib/kokctl/recovery
 sync /var/lib/kokctl

@@ -12,6 +12,8 @@ use crate::script::Fragment;
 pub struct KeepData {
     /// The recovery.
     pub recovery: Recovery,
+    /// Whether the member is a unit of systemd.
+    pub unit: bool,
 }
 
 /// By a rename, so that they need no room, and are the very ones. What is there once that is done is the new etcd's.
@@ -24,7 +26,20 @@ if is_there /var/lib/etcd/member && ! is_there "$kept/member"; then
 fi
 is_there "$kept/member" || : >"$kept/none"
 sync /var/lib/etcd "$kept"
-say "$aside"
+"#;
+
+/// Nobody but its unit starts etcd.
+const ENDED_UNIT: &str = r#"case $(systemctl show --property=ActiveState --value etcd.service) in
+  inactive | failed | '') ;;
+  *) echo 'etcd runs, and may write to its data' >&2; exit 1 ;;
+esac
+"#;
+
+/// That it had data goes with them, for it joins with none.
+const KEEP_STARTED: &str = r#"if [ -f "$had_data" ]; then
+  mv -f -- "$had_data" "$unit_started"
+  sync "${had_data%/*}" /var/lib/kokctl/recovery
+fi
 "#;
 
 impl KeepData {
@@ -42,7 +57,8 @@ impl KeepData {
     }
 
     pub(in super::super) fn act(&self, _: &Change) -> Act {
-        Act::Script(Fragment::text(format!("{}{KEEP}", begin(&self.recovery))))
+        let (ended, started) = if self.unit { (ENDED_UNIT, KEEP_STARTED) } else { ("", "") };
+        Act::Script(Fragment::text(format!("{}{ended}{KEEP}{started}say \"$aside\"\n", begin(&self.recovery))))
     }
 
     pub(in super::super) fn title(&self) -> String {

@@ -81,16 +81,25 @@ pub struct NewEtcd {
     pub recovery: Recovery,
     /// Where the others will reach the member.
     pub peer_url: String,
+    /// Whether the member is a unit of systemd.
+    pub unit: bool,
 }
 
-/// The programs are those of etcd's own image, in containers without a network but their own loopback. What is in the place of the data is what an earlier
-/// attempt has left, or an etcd that was started meanwhile by mistake: what the host had is aside, and that is looked at.
+/// What is in the place of the data is what an earlier attempt has left, or an etcd that was started meanwhile by mistake: what the host had is aside, and
+/// that is looked at.
 const BEGIN: &str = r#"if says "$started" || says "$made"; then exit 0; fi
 says "$aside" || { echo 'what it has is not kept yet' >&2; exit 1; }
 is_there "$kept/member" || [ -e "$kept/none" ] || { echo "$kept has nothing of what was put aside" >&2; exit 1; }
 [ ! -e /etc/kubernetes/manifests/etcd.yaml ] || { echo 'the manifest of etcd is in its place, so that it may write to these data' >&2; exit 1; }
-image=$(sed -n 's/^ *image: *//p' /var/lib/kokctl/recovery/manifests/etcd.yaml | head -n 1)
+work="$kept/work"
+"#;
+
+/// The programs are those of etcd's own image, in containers without a network but their own loopback. `utl` knows what is kept as `$kept_there`, `alone` what is
+/// made as `$work_there`.
+const BY_IMAGE: &str = r#"image=$(sed -n 's/^ *image: *//p' /var/lib/kokctl/recovery/manifests/etcd.yaml | head -n 1)
 [ -n "$image" ] || { echo 'the manifest of etcd names no image' >&2; exit 1; }
+kept_there=/kept
+work_there=/new
 ctr() { /usr/local/bin/ctr -n k8s.io "$@"; }
 end() {
   for name in kokctl-recover-etcd kokctl-recover-restore; do
@@ -98,16 +107,34 @@ end() {
     ctr containers delete "$name" >/dev/null 2>&1 || :
   done
 }
-trap end EXIT
+utl() { ctr run --rm --mount "type=bind,src=$kept,dst=/kept,options=rbind:rw" "$image" kokctl-recover-restore /usr/local/bin/etcdutl "$@"; }
+alone() { ctr run -d --mount "type=bind,src=$work,dst=/new,options=rbind:rw" "$image" kokctl-recover-etcd /usr/local/bin/etcd "$@"; }
+is_alone() { ctr tasks ls 2>/dev/null | grep -q '^kokctl-recover-etcd .*RUNNING'; }
+ctl() { ctr tasks exec --exec-id "ask-$asked" kokctl-recover-etcd /usr/local/bin/etcdctl "$@"; }
+"#;
+
+/// The programs are those that the unit runs, and its own a unit with a network of which it has nothing but a loopback (systemd.exec(5), `PrivateNetwork=`).
+const BY_PROGRAMS: &str = r#"case $(systemctl show --property=ActiveState --value etcd.service) in
+  inactive | failed | '') ;;
+  *) echo 'etcd runs, and may write to these data' >&2; exit 1 ;;
+esac
+kept_there=$kept
+work_there=$work
+end() { systemctl stop kokctl-recover-etcd.service 2>/dev/null || :; }
+utl() { /usr/local/bin/etcdutl "$@"; }
+alone() { systemd-run --quiet --collect --unit=kokctl-recover-etcd --property=PrivateNetwork=yes --property=UMask=0077 /usr/local/bin/etcd "$@"; }
+is_alone() { systemctl is-active --quiet kokctl-recover-etcd.service; }
+ctl() { nsenter "--net=/proc/$(systemctl show --property=MainPID --value kokctl-recover-etcd.service)/ns/net" /usr/local/bin/etcdctl "$@"; }
+"#;
+
+const CLEAR: &str = r#"trap end EXIT
 end
-work="$kept/work"
 rm -rf "$work" /var/lib/etcd/member
 mkdir -m 700 "$work"
 restore() {
   snapshot=$1
   shift
-  ctr run --rm --mount "type=bind,src=$kept,dst=/kept,options=rbind:rw" "$image" kokctl-recover-restore /usr/local/bin/etcdutl \
-    snapshot restore "/kept/$snapshot" --data-dir=/kept/work/restored "--name=$member" "--initial-cluster=$member=$url" \
+  utl snapshot restore "$kept_there/$snapshot" "--data-dir=$kept_there/work/restored" "--name=$member" "--initial-cluster=$member=$url" \
     "--initial-advertise-peer-urls=$url" "--initial-cluster-token=$token" "$@" >"$work/said" 2>&1 ||
     { tail -n 3 "$work/said" >&2; exit 1; }
 }
@@ -127,7 +154,7 @@ rm -rf "$work/restored"
 
 /// Entries that stand in the member's log alone count too: an etcd of its own takes them for decided. It is started on a copy. What was full stays so in a
 /// snapshot, and an etcd that takes nothing is of no use: what nobody can read any more is thrown away, and it is said that there is room.
-const ALONE: &str = r#"ctr run -d --mount "type=bind,src=$work,dst=/new,options=rbind:rw" "$image" kokctl-recover-etcd /usr/local/bin/etcd --data-dir=/new \
+const ALONE: &str = r#"alone "--data-dir=$work_there" \
   "--name=$member" --force-new-cluster --listen-client-urls=http://127.0.0.1:2379 --advertise-client-urls=http://127.0.0.1:2379 \
   --listen-peer-urls=http://127.0.0.1:2380 --quota-backend-bytes=17179869184 --log-level=error
 asked=0
@@ -135,11 +162,11 @@ ask() {
   asked=$((asked + 1))
   within=$1
   shift
-  ctr tasks exec --exec-id "ask-$asked" kokctl-recover-etcd /usr/local/bin/etcdctl --endpoints=http://127.0.0.1:2379 "--command-timeout=$within" "$@" >"$work/said" 2>&1
+  ctl --endpoints=http://127.0.0.1:2379 "--command-timeout=$within" "$@" >"$work/said" 2>&1
 }
 must() { ask 600s "$@" || { cat "$work/said" >&2; exit 1; }; }
 until ask 5s get kokctl --limit=1; do
-  ctr tasks ls 2>/dev/null | grep -q '^kokctl-recover-etcd .*RUNNING' || { cat "$work/said" >&2; echo 'etcd does not start on a copy of these data' >&2; exit 1; }
+  is_alone || { cat "$work/said" >&2; echo 'etcd does not start on a copy of these data' >&2; exit 1; }
   [ "$asked" -lt 240 ] || { cat "$work/said" >&2; echo 'etcd does not get ready on a copy of these data' >&2; exit 1; }
   sleep 0.5
 done
@@ -166,7 +193,7 @@ revision=$(sed -n 's/.*"revision":\([0-9][0-9]*\).*/\1/p' "$work/said" | head -n
 "#;
 
 /// What the new etcd is made from.
-const SAVED: &str = r#"must snapshot save /new/snapshot.db
+const SAVED: &str = r#"must snapshot save "$work_there/snapshot.db"
 end
 rm -rf "$work/member"
 "#;
@@ -177,7 +204,7 @@ rm -rf "$work/member"
 const RESTORE: &str = r#"bump=1000000000
 [ "$newest" -le "$revision" ] || bump=$((bump + newest - revision))
 restore work/snapshot.db "--bump-revision=$bump" --mark-compacted
-ln -sfn /etc/kubernetes/pki/etcd/ca.crt "$work/restored/member/kokctl-ca.crt"
+own "$work/restored/member"
 sync "$work/restored/member/snap/db" "$work"/restored/member/wal/*.wal
 sync -f "$work/restored/member"
 mv -T "$work/restored/member" /var/lib/etcd/member
@@ -185,6 +212,12 @@ sync /var/lib/etcd
 say "$made"
 rm -rf "$work" "$kept/snapshot.db"
 "#;
+
+/// As a founding leaves it beside data of a static pod.
+const OF_POD: &str = "own() { ln -sfn /etc/kubernetes/pki/etcd/ca.crt \"$1/kokctl-ca.crt\"; }\n";
+
+/// As whom the unit runs.
+const OF_UNIT: &str = "own() { chown -R etcd:etcd \"$1\"; }\n";
 
 impl NewEtcd {
     pub(in super::super) fn looks(&self) -> Vec<Look> {
@@ -201,7 +234,8 @@ impl NewEtcd {
         let from = if *origin == Origin::Member { FROM_MEMBER } else { FROM_SNAPSHOT };
         let variables = format!("member={}\nurl={url}\ntoken={token}\nleast={least}\nnewest={newest}\n", quote(host));
         let elsewhere = if matches!(origin, Origin::Backup { is_elsewhere: true, .. }) { ELSEWHERE } else { "" };
-        let script = format!("{}{variables}{BEGIN}{from}{ALONE}{elsewhere}{SAVED}{RESTORE}", begin(&self.recovery));
+        let (programs, own) = if self.unit { (BY_PROGRAMS, OF_UNIT) } else { (BY_IMAGE, OF_POD) };
+        let script = format!("{}{variables}{BEGIN}{programs}{CLEAR}{own}{from}{ALONE}{elsewhere}{SAVED}{RESTORE}", begin(&self.recovery));
         let mut fragment = Fragment::default();
         fragment.feed(Content::Bytes(script.as_bytes()), "job new-etcd");
         Act::Script(fragment)

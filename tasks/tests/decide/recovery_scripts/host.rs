@@ -7,7 +7,7 @@ use std::process::Command;
 
 use base64::Engine as _;
 use kok_tasks::change::Verdict;
-use kok_tasks::observe::{Kind, Look, Metadata, Observations, PathState};
+use kok_tasks::observe::{Kind, Look, Metadata, Observations, PathState, UnitState};
 use kok_tasks::operations::Operation;
 use kok_tasks::script::Part;
 
@@ -48,20 +48,73 @@ case "$1 $2" in
 esac
 "#;
 
-/// A control plane below a folder.
-pub(super) struct Host(pub(super) Folder);
+/// systemd, which starts the member as its unit says it.
+const SYSTEMCTL: &str = r#"#!/bin/sh
+case "$*" in
+  *'ActiveState --value etcd.service') cat "ROOT/unit/active";;
+  *'MainPID --value kokctl-recover-etcd.service') echo 1;;
+  'is-active --quiet kokctl-recover-etcd.service') [ -e "ROOT/alone" ];;
+  'stop kokctl-recover-etcd.service') rm -f "ROOT/alone";;
+  'stop etcd.service') echo inactive >"ROOT/unit/active";;
+  'disable --quiet etcd.service') echo disabled >"ROOT/unit/file";;
+  'enable --quiet etcd.service') echo enabled >"ROOT/unit/file";;
+  start*' etcd.service')
+    [ -e "ROOT/var/lib/etcd/member/wal" ] || [ ! -e "ROOT/var/lib/kokctl/made/etcd-started" ] || exit 1
+    [ -e "ROOT/var/lib/kokctl/made/etcd-started" ] || { echo 'it may found another cluster' >&2; exit 1; }
+    echo active >"ROOT/unit/active";;
+esac
+"#;
+
+const SYSTEMD_RUN: &str = r#"#!/bin/sh
+for word; do case $word in --data-dir=*) src=${word#*=};; esac; done
+printf %s "$src" >"ROOT/alone"
+echo and more >>"$src/member/snap/db"
+"#;
+
+const ETCDUTL: &str = r#"#!/bin/sh
+while [ "$1" != restore ]; do shift; done
+for word; do case $word in --data-dir=*) to=${word#*=};; esac; done
+mkdir -p "$to/member/snap" "$to/member/wal"
+: >"$to/member/wal/1.wal"
+{ echo new; cat "$2"; } >"$to/member/snap/db"
+"#;
+
+const NSENTER: &str = "#!/bin/sh\nexec \"ROOT/bin/ctr\" -n k8s.io tasks exec \"$@\"\n";
+
+/// A control plane below a folder, and whether its member is a unit.
+pub(super) struct Host(pub(super) Folder, pub(super) bool);
 
 impl Host {
     pub(super) fn new() -> Self {
-        let host = Self(Folder::new());
+        Self::with(false)
+    }
+
+    /// The manifests that it has.
+    pub(super) fn programs(&self) -> &'static [&'static str] {
+        if self.1 { &PROGRAMS[1..] } else { &PROGRAMS }
+    }
+
+    pub(super) fn with(unit: bool) -> Self {
+        let host = Self(Folder::new(), unit);
         for folder in ["bin", "var/lib/etcd/member/snap", "var/lib/etcd/member/wal", "var/lib/kokctl", "etc/kubernetes/manifests"] {
             fs::create_dir_all(host.0.path(folder)).unwrap();
         }
         host.write("var/lib/etcd/member/snap/db", "old\n");
         host.write("var/lib/etcd/member/wal/0.wal", "log\n");
         host.write("var/lib/kokctl/recover", &order("cp3", &[]).text());
-        PROGRAMS.iter().for_each(|name| host.write(&format!("etc/kubernetes/manifests/{name}.yaml"), &format!("image: {name}\n")));
-        for (name, text) in [("ctr", CTR), ("systemctl", "#!/bin/sh\n"), ("sync", "#!/bin/sh\n")] {
+        host.programs().iter().for_each(|name| host.write(&format!("etc/kubernetes/manifests/{name}.yaml"), &format!("image: {name}\n")));
+        if unit {
+            for folder in ["unit", "etc/systemd/system", "var/lib/kokctl/made"] {
+                fs::create_dir_all(host.0.path(folder)).unwrap();
+            }
+            let started = "var/lib/kokctl/made/etcd-started";
+            [("unit/active", "active\n"), ("unit/file", "enabled\n"), ("etc/systemd/system/etcd.service", "\n"), (started, "had data\n")]
+                .iter()
+                .for_each(|(path, text)| host.write(path, text));
+        }
+        let nothing = "#!/bin/sh\n";
+        let programs = [("ctr", CTR), ("systemctl", SYSTEMCTL), ("systemd-run", SYSTEMD_RUN), ("etcdutl", ETCDUTL), ("nsenter", NSENTER)];
+        for (name, text) in programs.into_iter().chain([("sync", nothing), ("chown", nothing)]) {
             host.0.program(&format!("bin/{name}"), &text.replace("ROOT", &host.0.text("")));
         }
         host
@@ -69,11 +122,11 @@ impl Host {
 
     /// The same host once more.
     pub(super) fn copy(&self) -> Self {
-        let other = Self(Folder::new());
+        let other = Self(Folder::new(), self.1);
         let copied = Command::new("cp").arg("-a").arg(self.0.path(".")).arg(other.0.root()).status().unwrap();
         assert!(copied.success());
         let (from, to) = (self.0.text(""), other.0.text(""));
-        for name in ["bin/ctr", "alone"] {
+        for name in ["bin/ctr", "bin/systemctl", "bin/systemd-run", "bin/nsenter", "alone"] {
             if let Ok(text) = fs::read_to_string(other.0.path(name)) {
                 other.write(name, &text.replace(&from, &to));
             }
@@ -118,6 +171,11 @@ impl Host {
                     seen.contents.extend(text.ok().map(|text| (path, text)));
                 }
                 Look::Programs => {}
+                Look::Unit(name) => {
+                    let said = |what: &str| self.text(&format!("unit/{what}")).trim().to_owned();
+                    let unit = UnitState { active: said("active"), file: said("file"), ..UnitState::default() };
+                    drop(seen.units.insert(name, unit));
+                }
                 other => panic!("{other:?}"),
             }
         }
@@ -140,7 +198,10 @@ impl Host {
         let root = root.trim_end_matches('/');
         let script = inner(operation.act(&change).script().unwrap().parts());
         let script = script.replace("/var/lib/", &format!("{root}/var/lib/")).replace("/etc/kubernetes", &format!("{root}/etc/kubernetes"));
-        let script = script.replace("/usr/local/bin/ctr", &format!("{root}/bin/ctr"));
+        let script = script.replace("/etc/systemd", &format!("{root}/etc/systemd"));
+        let script = ["ctr", "etcd"]
+            .iter()
+            .fold(script, |script, name| script.replace(&format!("/usr/local/bin/{name}"), &format!("{root}/bin/{name}")));
         let output = run(shell, &["-eu"], &format!("PATH={root}/bin:$PATH\n{killer}{script}"));
         let was_killed = output.status.code().is_none();
         assert!(output.status.success() || was_killed, "{}: {output:?}", operation.title());

@@ -227,6 +227,7 @@ impl World {
             | Operation::TakeSnapshot(_)
             | Operation::NewEtcd(_)
             | Operation::StartAnew(_)
+            | Operation::ManifestsBack(_)
             | Operation::EndRecovery(_)
             | Operation::TakeBack(_) => self.recovering(host, operation),
             Operation::RemoveNode(node) => self.forget(host, &node.node),

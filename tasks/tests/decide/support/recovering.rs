@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 
 use kok_tasks::observe::Kind;
 use kok_tasks::operations::{FOUNDERS_LINK, MEMBER_DATA, Operation};
-use kok_tasks::recovery::{ASIDE, ENDED, FOLDER, MADE, MARKER, OF, Origin, Recovery, STARTED};
+use kok_tasks::preconditions::ETCD_STARTED;
+use kok_tasks::recovery::{ASIDE, ENDED, FOLDER, MADE, MARKER, OF, Origin, Recovery, STARTED, UNIT_ASIDE, UNIT_STARTED};
 
 use super::api::MANIFESTS;
 use super::host::{Entry, Host};
@@ -33,14 +34,19 @@ fn remove(host: &mut Host, path: &str) {
 impl World {
     pub(super) fn recovering(&mut self, host: &str, operation: &Operation) {
         match operation {
-            Operation::StandStill(still) => self.stand_still(host, &still.recovery),
+            Operation::StandStill(still) => self.stand_still(host, &still.recovery, still.unit),
             Operation::KeepData(keep) => self.keep_data(host, &keep.recovery),
             Operation::TakeSnapshot(taken) => {
                 let sum = taken.artifact.sha256.clone();
                 self.host(host).place(&taken.path, 0o600, "", sum);
             }
             Operation::NewEtcd(new) => self.new_etcd(host, &new.recovery),
-            Operation::StartAnew(start) => self.start_anew(host, &start.recovery),
+            Operation::StartAnew(start) => self.start_anew(host, &start.recovery, start.unit),
+            Operation::ManifestsBack(_) => {
+                self.host(host).uses(OF);
+                self.manifests_back(host);
+                self.settle();
+            }
             Operation::EndRecovery(end) => {
                 let host = self.host(host);
                 host.write(ENDED, 0o600, &format!("{}\n", end.recovery.id));
@@ -52,11 +58,16 @@ impl World {
         }
     }
 
-    fn stand_still(&mut self, host: &str, recovery: &Recovery) {
+    fn stand_still(&mut self, host: &str, recovery: &Recovery, unit: bool) {
         let host = self.host(host);
         host.uses(MARKER);
         host.folder(&format!("{FOLDER}/manifests"), 0o700);
         host.write(OF, 0o600, &format!("{}\n", recovery.id));
+        if unit {
+            host.write(UNIT_ASIDE, 0o600, &format!("{}\n", recovery.id));
+            let state = host.units.get_mut("etcd.service").unwrap();
+            (state.active, state.file) = ("inactive".into(), "disabled".into());
+        }
         for (there, aside) in MANIFESTS.map(manifest) {
             if host.has(&there) {
                 rename(host, &there, &aside);
@@ -73,6 +84,9 @@ impl World {
         if host.has(DATA) {
             rename(host, DATA, &format!("{}/member", recovery.kept()));
         }
+        if host.has(ETCD_STARTED) {
+            rename(host, ETCD_STARTED, UNIT_STARTED);
+        }
         host.write(ASIDE, 0o600, &format!("{}\n", recovery.id));
     }
 
@@ -88,29 +102,41 @@ impl World {
         }
         it.folder("/var/lib/etcd/member/wal", 0o700);
         it.write(MADE, 0o600, &format!("{}\n", recovery.id));
-        it.paths.insert(
-            FOUNDERS_LINK.to_owned(),
-            Entry { kind: Kind::Symlink, mode: 0o777, content: String::new(), sum: String::new(), changed: it.now },
-        );
+        if !it.has(UNIT_ASIDE) {
+            it.paths.insert(
+                FOUNDERS_LINK.to_owned(),
+                Entry { kind: Kind::Symlink, mode: 0o777, content: String::new(), sum: String::new(), changed: it.now },
+            );
+        }
         self.api.members = vec![host.to_owned()];
         self.api.learners.clear();
         self.api.started = [host.to_owned()].into();
     }
 
-    fn start_anew(&mut self, host: &str, recovery: &Recovery) {
+    fn start_anew(&mut self, host: &str, recovery: &Recovery, unit: bool) {
         let it = self.host(host);
         it.uses(MEMBER_DATA);
         it.uses(MADE);
         it.write(STARTED, 0o600, &format!("{}\n", recovery.id));
+        if unit {
+            unit_back(it);
+        }
+        self.manifests_back(host);
+        self.settle();
+    }
+
+    fn manifests_back(&mut self, host: &str) {
+        let it = self.host(host);
         for (there, aside) in MANIFESTS.map(manifest) {
             if let Some(entry) = it.paths.get(&aside).cloned() {
                 it.paths.insert(there, entry);
             }
         }
         let now = it.now;
-        it.programs.extend(MANIFESTS.map(|name| (name.to_owned(), now)));
-        it.programs.remove("etcd");
-        self.settle();
+        if it.has("/etc/kubernetes/manifests/kube-apiserver.yaml") {
+            it.programs.extend(MANIFESTS.map(|name| (name.to_owned(), now)));
+            it.programs.remove("etcd");
+        }
     }
 
     fn take_back(&mut self, host: &str, recovery: &Recovery) {
@@ -127,7 +153,25 @@ impl World {
                 rename(it, &aside, &there);
             }
         }
+        if it.has(UNIT_ASIDE) {
+            unit_back(it);
+        }
         it.paths.remove(MARKER);
         remove(it, FOLDER);
     }
+}
+
+/// The member that is a unit runs, and is known to have had data if it was.
+fn unit_back(host: &mut Host) {
+    if let Some(entry) = host.paths.get(UNIT_STARTED).cloned() {
+        host.paths.insert(ETCD_STARTED.to_owned(), entry);
+    }
+    // Without its data its unit refuses to.
+    let runs = host.has(MEMBER_DATA) || !host.has(ETCD_STARTED);
+    if runs {
+        host.start("etcd.service");
+    }
+    let unit = host.units.get_mut("etcd.service").unwrap();
+    unit.file = "enabled".into();
+    unit.active = if runs { "active" } else { "activating" }.into();
 }
