@@ -6,8 +6,8 @@ use crate::message::Kind;
 use crate::model::{Cluster, Concealed, HookPlace, Host, Network, Settings};
 use crate::position::Positions;
 use crate::read::{
-    API_VERSION, CLUSTER, KIND, ReadHost, SPEC, addons, endpoint, fleet, hooks, hosts, network, parts, read_name, read_version, removed,
-    resources, ssh, time,
+    API_VERSION, CLUSTER, KIND, ReadHost, SPEC, addons, endpoint, fleet, hooks, hosts, network, parts, pools, read_name, read_version,
+    removed, resources, ssh, time,
 };
 use crate::tree::{self, Node, Value};
 use crate::variables::{Given, Said, Sayings, variable_of_field};
@@ -194,6 +194,7 @@ fn read_spec(decoder: &mut Decoder, spec: &Field<'_>) -> Option<Cluster> {
     let places = places(&hosts);
     let resources = fields.get("hostResources").map(|field| resources::read(decoder, &field, &places)).unwrap_or_default();
     let hooks = fields.get("hooks").map(|field| hooks::read(decoder, &field, &with_leaving, &HookPlace::ALL)).unwrap_or_default();
+    let pools = fields.get("upgrade").map(|field| pools::read(decoder, &field, &with_leaving)).unwrap_or_default();
     Some(Cluster {
         name: String::new(),
         kubernetes_version: kubernetes_version?,
@@ -205,6 +206,7 @@ fn read_spec(decoder: &mut Decoder, spec: &Field<'_>) -> Option<Cluster> {
         addons: of_network.flatten().into_iter().chain(addons).collect(),
         resources,
         hooks,
+        pools,
         fleet: None,
         settings,
         concealed: Concealed::default(),

@@ -19,6 +19,7 @@ mod mount;
 mod network;
 mod node_dns;
 mod payload;
+mod pool;
 mod resource;
 mod schedule;
 mod settings;
@@ -49,6 +50,7 @@ pub use network::{FlannelBackend, Ipv6Network, Network, NetworkPlugin};
 pub(crate) use network::{LEAST_MTU, MOST_MTU};
 pub use node_dns::{DnsZone, NodeDns};
 pub use payload::{Compression, Contents, Held, Member, MemberKind, Payload, PayloadSource};
+pub use pool::Pool;
 pub use resource::{Account, Content, Fleet, HostResource, HostResources, LocalFile, Rights, Text, Vars, Wish};
 pub use schedule::Schedule;
 pub use settings::{
@@ -57,7 +59,7 @@ pub use settings::{
 };
 pub use ssh::{Bastion, HostKeyChecking, Ssh, Via};
 pub use time::TimeSync;
-pub use underway::{Underway, Way};
+pub use underway::{Underway, Wave, Way};
 
 /// One Kubernetes cluster as its owner wants it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -82,6 +84,8 @@ pub struct Cluster {
     pub resources: HostResources,
     /// What is done on hosts before and after what kokctl does, in the order of the file.
     pub hooks: Vec<Hook>,
+    /// The order in which an upgrade takes workers, in that order; those of none come last.
+    pub pools: Vec<Pool>,
     /// Whether these are hosts and nothing else: then no host has a role, and only hosts, logins and `resources` count.
     pub fleet: Option<Fleet>,
     /// Settings that were given under `vars`, with their defaults filled in.

@@ -8,7 +8,7 @@ use clap::{Args, ValueEnum};
 use kok_crds::model::Cluster;
 use kok_crds::operation::Verb;
 use kok_crds::{Intent, Position, count, listed};
-use kok_tasks::upgrade::{CheckName, Found, Hop, Part, Pause, Stage, StageName, Wish, left};
+use kok_tasks::upgrade::{CheckName, Found, Hop, Part, Pause, Stage, StageName, Turn, Wish, left};
 use semver::Version;
 
 use super::changing::{ChangingArguments, Session, failures};
@@ -45,6 +45,15 @@ pub(super) struct Arguments {
     /// Stop after the first control plane, or when all of them and what the cluster says of itself are done; the same without it goes on
     #[arg(long, value_name = "WHERE")]
     pause_after: Option<PauseAfter>,
+    /// Give the version to control planes alone, which go on to work as the one before: until --finish it can be taken back
+    #[arg(long, conflicts_with_all = ["finish", "take_back", "part"])]
+    emulate: bool,
+    /// Go on to the end with what --emulate has begun: control planes work as what they are, and all else follows
+    #[arg(long, conflicts_with_all = ["take_back"])]
+    finish: bool,
+    /// Give control planes the version back that they have had before --emulate
+    #[arg(long, conflicts_with_all = ["to", "part"])]
+    take_back: bool,
     /// Only control planes with their kubelets, or only the kubelets of workers
     #[arg(long, value_name = "PART")]
     part: Option<PartName>,
@@ -75,6 +84,7 @@ enum PartName {
 struct Wanted {
     cluster: Cluster,
     to: Version,
+    turn: Turn,
     wish: Wish,
     /// Where an operation stands that asks for it.
     agreed: Option<Position>,
@@ -82,7 +92,8 @@ struct Wanted {
 
 fn wanted(arguments: &Arguments) -> Result<Wanted, Vec<Failure>> {
     let (input, mut cluster) = arguments.cluster.whole(&arguments.extra)?;
-    let asked = input.asked(Intent { verb: Verb::Upgrade, dry: arguments.check }, &tasks()).map_err(problems)?;
+    let (verb, turn) = arguments.turn();
+    let asked = input.asked(Intent { verb, dry: arguments.check }, &tasks()).map_err(problems)?;
     let limit = if arguments.limit.is_given() { arguments.limit.hosts(&input)? } else { asked.hosts };
     arguments.serial.tell(&mut cluster);
     arguments.bundle.tell_hosts(&mut cluster);
@@ -92,11 +103,22 @@ fn wanted(arguments: &Arguments) -> Result<Wanted, Vec<Failure>> {
     });
     let to = arguments.to.clone().unwrap_or_else(|| cluster.kubernetes_version.clone());
     let wish = Wish { limit, part, first: false, undrained: cluster.settings.drains.off };
-    Ok(Wanted { cluster, to, wish, agreed: asked.agreed_at })
+    Ok(Wanted { cluster, to, turn, wish, agreed: asked.agreed_at })
+}
+
+impl Arguments {
+    fn turn(&self) -> (Verb, Turn) {
+        match (self.emulate, self.finish, self.take_back) {
+            (true, ..) => (Verb::EmulateUpgrade, Turn::Emulate),
+            (_, true, _) => (Verb::FinishUpgrade, Turn::Finish),
+            (.., true) => (Verb::TakeBackUpgrade, Turn::TakeBack),
+            _ => (Verb::Upgrade, Turn::Whole),
+        }
+    }
 }
 
 pub(super) async fn run(arguments: &Arguments) -> Result<(), Vec<Failure>> {
-    let Wanted { cluster, to, wish, agreed } = wanted(arguments)?;
+    let Wanted { cluster, to, turn, wish, agreed } = wanted(arguments)?;
     let (transport, given) = (process::transport(), Given::new(false)?);
     let looker = process::context_by(process::controller().map_err(|failure| vec![failure])?, transport.clone());
     let bundle = arguments.bundle.open_or_fetch_way(&cluster, &to, &looker).await?;
@@ -105,9 +127,9 @@ pub(super) async fn run(arguments: &Arguments) -> Result<(), Vec<Failure>> {
         PauseAfter::ControlPlanes => Pause::ControlPlanes,
     });
     let ignored = &arguments.ignore;
-    let request = UpgradeRequest { cluster: &cluster, to: &to, wish: &wish, pause, ignored, bundle: Arc::new(bundle), given: &given };
+    let request = UpgradeRequest { cluster: &cluster, to: &to, turn, wish: &wish, pause, ignored, bundle: Arc::new(bundle), given: &given };
     let way = engine::upgrade_way(&looker, &request).await?;
-    way_words(&cluster, &way, &to).iter().for_each(|text| arguments.changing.say(text));
+    way_words(&cluster, &way, turn).iter().for_each(|text| arguments.changing.say(text));
     let blocking: Vec<Failure> = way.found.iter().filter(|found| found.blocks).map(engine::blocking).collect();
     if !blocking.is_empty() {
         return Err(blocking);
@@ -118,32 +140,42 @@ pub(super) async fn run(arguments: &Arguments) -> Result<(), Vec<Failure>> {
     match agreed {
         _ if arguments.yes => {}
         Some(at) => status_line(&format!("note: nobody is asked, for the operation at {at} asks for it")),
-        None => ask(&cluster).map_err(|failure| vec![failure])?,
+        None => ask(&cluster, turn).map_err(|failure| vec![failure])?,
     }
     let (session, lock) = Session::open(&cluster, &arguments.changing, transport).map_err(|failure| vec![failure])?;
     let work = async |options: Options<'_>| engine::upgrade(&session.context, (&session.store, lock), &request, options).await;
-    let upgraded = session.with_options(|_| Verdict::Go, work).await.map_err(|error| failures(error, "upgrade"))?;
-    end_words(&cluster, &to, &upgraded, session.seconds()).iter().for_each(|text| session.say(text));
+    let upgraded = session.with_options(|_| Verdict::Go, work).await.map_err(|error| failures(error, word(turn)))?;
+    end_words(&cluster, (&way, turn), &upgraded, session.seconds()).iter().for_each(|text| session.say(text));
     Ok(())
 }
 
 /// Nobody can be asked where there is no terminal.
-fn ask(cluster: &Cluster) -> Result<(), Failure> {
+fn ask(cluster: &Cluster, turn: Turn) -> Result<(), Failure> {
+    let words = match turn {
+        Turn::Whole | Turn::Finish => "There is no way back; a snapshot of etcd is taken first.",
+        Turn::Emulate => "It can be taken back until `kokctl upgrade --finish`; a snapshot of etcd is taken first.",
+        Turn::TakeBack => "Control planes get the version of before; a snapshot of etcd is taken first.",
+    };
     if !std::io::stdin().is_terminal() {
         let failure = Failure::new(Kind::Declined, "nobody confirmed the upgrade").because("standard input is no terminal");
-        return Err(failure.hint("add --yes: there is no way back, and a snapshot of etcd is taken first"));
+        return Err(failure.hint(format!("add --yes. {words}")));
     }
-    reset::ask_words(cluster, "the upgrade", "There is no way back; a snapshot of etcd is taken first.")
+    reset::ask_words(cluster, "the upgrade", words)
 }
 
 /// Which way it goes: versions, stages with what each disturbs, and what was found.
-fn way_words(cluster: &Cluster, way: &Way, to: &Version) -> Vec<String> {
+fn way_words(cluster: &Cluster, way: &Way, turn: Turn) -> Vec<String> {
+    let to = &way.to;
     let mut words: Vec<String> = way.found.iter().map(found_words).collect();
     if way.stages.is_empty() {
         let left = left(&way.running, to);
         words.push(match way.pause {
             Some(_) if !left.is_empty() => {
                 format!("nothing to do before the pause; {}", left_words(&left, "`kokctl upgrade` without --pause-after"))
+            }
+            _ if turn == Turn::Emulate => format!("nothing to do: {}", emulated_words(cluster, way)),
+            _ if turn == Turn::TakeBack => {
+                format!("nothing to do: no control plane of {} works as another version than its own", cluster.name)
             }
             _ => format!("nothing to do: what is meant of {} has Kubernetes {to}", cluster.name),
         });
@@ -165,6 +197,9 @@ fn found_words(found: &Found) -> String {
 fn hop_words(hop: &Hop) -> String {
     match hop {
         Hop::Etcd(version) => format!("etcd {version}"),
+        Hop::Kubernetes { to, emulates: Some((major, minor)), .. } => {
+            format!("control planes {to} that work as {major}.{minor}, which can be taken back; etcd and kubelets stay")
+        }
         Hop::Kubernetes { to, etcd: Some(etcd), .. } => format!("Kubernetes {to} with etcd {etcd}"),
         Hop::Kubernetes { to, .. } => format!("Kubernetes {to}"),
     }
@@ -190,12 +225,16 @@ fn kubelet_words(cluster: &Cluster, stage: &Stage, hosts: &str) -> String {
     let workers = cluster.nodes().filter(|host| !host.roles.control_plane && stage.hosts.contains(&host.name)).count();
     let at_once = match workers {
         0 | 1 => String::new(),
-        workers => format!(", {} at a time of the workers", cluster.settings.serial.of(workers)),
+        workers => format!(", {} at a time of the workers", stage.cluster.settings.serial.of(workers)),
     };
     let minutes = cluster.settings.drains.timeout.unwrap_or(kok_tasks::drain::DrainSettings::TIMEOUT).as_secs().div_ceil(60);
+    let wave = stage.cluster.wave();
+    let pool = wave.and_then(|wave| wave.pool.as_ref()).map(|pool| format!("pool {pool}: ")).unwrap_or_default();
+    let soak = wave.map(|wave| wave.soak.as_secs()).filter(|seconds| *seconds > 0);
+    let soak = soak.map(|seconds| format!(", and looked at for {seconds} s before the next")).unwrap_or_default();
     match drained {
-        0 => format!("{hosts}{at_once}: started anew, and pods stay"),
-        _ => format!("{hosts}{at_once}: drained, which may wait {minutes} min a node"),
+        0 => format!("{pool}{hosts}{at_once}: started anew, and pods stay{soak}"),
+        _ => format!("{pool}{hosts}{at_once}: drained, which may wait {minutes} min a node{soak}"),
     }
 }
 
@@ -205,18 +244,43 @@ fn left_words(left: &BTreeMap<&'static str, BTreeSet<String>>, word: &str) -> St
     format!("left: {}; {word} goes on", left.join(", "))
 }
 
-fn end_words(cluster: &Cluster, to: &Version, upgraded: &Upgraded, seconds: f64) -> Vec<String> {
-    let done = upgraded.outcome.as_ref().map_or(0, |outcome| outcome.done);
+/// What goes on with it.
+const fn word(turn: Turn) -> &'static str {
+    match turn {
+        Turn::Whole => "upgrade",
+        Turn::Emulate => "upgrade --emulate",
+        Turn::Finish => "upgrade --finish",
+        Turn::TakeBack => "upgrade --take-back",
+    }
+}
+
+/// What there is now, and the two words of which one is to follow.
+fn emulated_words(cluster: &Cluster, way: &Way) -> String {
+    let works_as = way.running.shared.as_ref().map(|shared| format!("{}.{}", shared.major, shared.minor)).unwrap_or_default();
     let name = &cluster.name;
+    format!(
+        "control planes of {name} have Kubernetes {} and work as {works_as}; try it, then `kokctl upgrade --finish`, or `kokctl upgrade --take-back`",
+        way.to
+    )
+}
+
+fn end_words(cluster: &Cluster, (way, turn): (&Way, Turn), upgraded: &Upgraded, seconds: f64) -> Vec<String> {
+    let done = upgraded.outcome.as_ref().map_or(0, |outcome| outcome.done);
+    let (name, to) = (&cluster.name, &way.to);
     let mut words = Vec::new();
-    if upgraded.left.is_empty() {
+    let is_part = |left: &BTreeMap<&'static str, BTreeSet<String>>| left.contains_key("control planes");
+    if turn == Turn::Emulate && !is_part(&upgraded.left) {
+        words.push(format!("{}: {}, {seconds:.1} s", emulated_words(cluster, way), count(done, "change")));
+    } else if turn == Turn::TakeBack && !is_part(&upgraded.left) {
+        words.push(format!("control planes of {name} have Kubernetes {to} again: {}, {seconds:.1} s", count(done, "change")));
+    } else if upgraded.left.is_empty() {
         words.push(format!("{name} has Kubernetes {to}: {}, {seconds:.1} s", count(done, "change")));
     } else {
         words.push(format!(
             "{name}: a part of the way to Kubernetes {to} is done, {}, {seconds:.1} s; the cluster works as it is",
             count(done, "change")
         ));
-        words.push(left_words(&upgraded.left, "`kokctl upgrade`"));
+        words.push(left_words(&upgraded.left, &format!("`kokctl {}`", word(turn))));
     }
     if *to != cluster.kubernetes_version {
         words.push(format!("write kubernetesVersion: {to} into the file, which says {}", cluster.kubernetes_version));
@@ -230,7 +294,7 @@ mod tests {
     #![allow(clippy::unwrap_used, reason = "these are tests")]
 
     use super::super::test_files::read_line;
-    use super::{Arguments, wanted};
+    use super::{Arguments, Turn, wanted};
 
     const FILE: &str = "apiVersion: kubean.io/v1alpha1\nkind: Cluster\nmetadata: {name: c}\nspec:\n  kubernetesVersion: 1.37.1\n  hosts:\n
   - {name: cp1, address: 10.0.0.11, roles: [control-plane]}\n  - {name: w1, address: 10.0.0.12, roles: [worker]}\n";
@@ -243,5 +307,7 @@ mod tests {
         let chosen = read(&["--to", "1.37.2", "--limit", "w1", "--part", "workers"]).map_err(|failures| format!("{failures:?}")).unwrap();
         assert_eq!((chosen.to.to_string().as_str(), chosen.wish.limit.as_slice()), ("1.37.2", &["w1".to_owned()][..]));
         assert!(chosen.wish.part.is_some());
+        let turn = |option: &str| read(&[option]).map_err(|failures| format!("{failures:?}")).unwrap().turn;
+        assert_eq!([turn("--emulate"), turn("--finish"), turn("--take-back")], [Turn::Emulate, Turn::Finish, Turn::TakeBack]);
     }
 }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use kok_crds::model::Cluster;
 use kok_tasks::plan::Selection;
-use kok_tasks::upgrade::{CheckName, Found, Hop, Pause, Running, Stage, StageName, Wish, check, left, path, stages};
+use kok_tasks::upgrade::{CheckName, Found, Hop, Pause, Running, Stage, StageName, Turn, Wish, check, hops, leads_to, left, stages};
 use semver::Version;
 
 use super::apply::{Apply, ApplyRequest};
@@ -31,6 +31,8 @@ pub struct UpgradeRequest<'a> {
     pub cluster: &'a Cluster,
     /// The version that it is to have.
     pub to: &'a Version,
+    /// Whether it goes there at once, or in a way that may be taken back; or is taken back.
+    pub turn: Turn,
     /// Which part of it, and how.
     pub wish: &'a Wish,
     /// Where it stops on the way.
@@ -47,6 +49,8 @@ pub struct UpgradeRequest<'a> {
 pub struct Way {
     /// What runs.
     pub running: Running,
+    /// The version that it leads to: back to what the cluster says of itself, or to the one that was asked for.
+    pub to: Version,
     /// The steps from version to version.
     pub hops: Vec<Hop>,
     /// The stages, as far as they are wished for.
@@ -76,7 +80,7 @@ impl UpgradeRequest<'_> {
 
     fn way(&self, base: &Base) -> Result<Way, Vec<Failure>> {
         let running = running_of(self.cluster, base)?;
-        let hops = path(&running, self.to, self.bundle.bundle());
+        let hops = hops(self.turn, self.cluster, &running, self.to, self.bundle.bundle());
         let hops = hops.map_err(|refused| vec![Failure::refusal(Kind::Input, refused.refusal(&self.place()))])?;
         let is_first = self.pause == Some(Pause::First);
         if is_first && self.cluster.has_etcd_units() {
@@ -88,9 +92,12 @@ impl UpgradeRequest<'_> {
             Some(pause) => pause.before(&running, stages),
             None => stages,
         };
+        let to = leads_to(self.turn, &running, self.to);
         let found = check(self.cluster, &base.seen, self.to, Clock::seconds());
-        let found = found.into_iter().filter(|found| !self.ignored.contains(&found.name)).collect();
-        Ok(Way { running, hops, stages, pause: self.pause, found })
+        let found = found.into_iter().filter(|found| !self.ignored.contains(&found.name));
+        // What is wrong may be why somebody goes back.
+        let found = found.map(|found| Found { blocks: found.blocks && self.turn != Turn::TakeBack, ..found }).collect();
+        Ok(Way { running, to, hops, stages, pause: self.pause, found })
     }
 }
 
@@ -136,7 +143,13 @@ pub async fn upgrade(
     options: Options<'_>,
 ) -> Result<Upgraded, Error> {
     let UpgradeRequest { cluster, bundle, given, .. } = request;
-    let run = Run::begin("upgrade", cluster, Some(format!("--to {}", request.to)), (context, lock), options);
+    let part = match request.turn {
+        Turn::Whole => format!("--to {}", request.to),
+        Turn::Emulate => format!("--emulate --to {}", request.to),
+        Turn::Finish => "--finish".to_owned(),
+        Turn::TakeBack => "--take-back".to_owned(),
+    };
+    let run = Run::begin("upgrade", cluster, Some(part), (context, lock), options);
     let tolerance = Tolerance { holder: run.options.take_over, ..Tolerance::default() };
     let base = run.unless_stopped(base(cluster, tolerance, context)).await?;
     let way = run.recorded(request.way(&base))?;
@@ -158,19 +171,19 @@ pub async fn upgrade(
     let Some(first) = becomes.next() else {
         let outcome = Outcome::default();
         context.events.send(outcome.told(context.events.milliseconds()));
-        return Ok(Upgraded { outcome: None, kept, stages: Vec::new(), left: left(&way.running, request.to) });
+        return Ok(Upgraded { outcome: None, kept, stages: Vec::new(), left: left(&way.running, &way.to) });
     };
     let driven = run.drive(&mut Stages::new(first, becomes)).await?;
     let names = way.stages.iter().map(|stage| stage.name).collect();
-    Ok(Upgraded { outcome: driven.outcome, kept, stages: names, left: left_after(&way, request.to) })
+    Ok(Upgraded { outcome: driven.outcome, kept, stages: names, left: left_after(&way) })
 }
 
 /// What is left when these stages are done.
-fn left_after(way: &Way, to: &Version) -> BTreeMap<&'static str, BTreeSet<String>> {
-    let Some(cluster) = way.stages.last().map(|stage| &stage.cluster) else { return left(&way.running, to) };
+fn left_after(way: &Way) -> BTreeMap<&'static str, BTreeSet<String>> {
+    let Some(cluster) = way.stages.last().map(|stage| &stage.cluster) else { return left(&way.running, &way.to) };
     let planes = cluster.control_planes().map(|host| (host.name.clone(), cluster.plane_version(host).clone())).collect();
     let kubelets = cluster.nodes().map(|host| (host.name.clone(), cluster.kubelet_version(host).clone())).collect();
-    left(&Running { planes, kubelets, ..way.running.clone() }, to)
+    left(&Running { planes, kubelets, ..way.running.clone() }, &way.to)
 }
 
 /// A finding as what stops an upgrade.

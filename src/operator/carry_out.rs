@@ -10,7 +10,7 @@ use kok_tasks::drain::DrainSettings;
 use kok_tasks::list::TASKS;
 use kok_tasks::plan::{Aside, Choice, EtcdRoom, How, Reboots, Selection};
 use kok_tasks::renewal::Renewal;
-use kok_tasks::upgrade::Wish;
+use kok_tasks::upgrade::{Turn, Wish};
 use std::collections::BTreeSet;
 use std::path::Path;
 use std::time::Duration;
@@ -70,7 +70,10 @@ pub(super) async fn carry_out(task: &Task, means: &Means<'_>) -> Result<(), Erro
         Verb::RotateTokenKey => rotate_token_key(task, TokenKeyWish::Replace, means).await,
         Verb::EndTokenKey => rotate_token_key(task, TokenKeyWish::End { anyway: false }, means).await,
         Verb::Recover => Err(refused(task.verb).into_iter().collect::<Vec<_>>().into()),
-        Verb::Upgrade => upgrade(task, &asked, means).await,
+        Verb::Upgrade => upgrade(task, &asked, Turn::Whole, means).await,
+        Verb::EmulateUpgrade => upgrade(task, &asked, Turn::Emulate, means).await,
+        Verb::FinishUpgrade => upgrade(task, &asked, Turn::Finish, means).await,
+        Verb::TakeBackUpgrade => upgrade(task, &asked, Turn::TakeBack, means).await,
     }
 }
 
@@ -282,11 +285,11 @@ fn with_both(cluster: &Cluster, hosts: &[String], new: &str) -> Result<Cluster, 
     Ok(Cluster { hosts: cluster.hosts.iter().cloned().chain(old).collect(), leaving, removed, ..cluster.clone() })
 }
 
-async fn upgrade(task: &Task, asked: &Asked, means: &Means<'_>) -> Result<(), Error> {
+async fn upgrade(task: &Task, asked: &Asked, turn: Turn, means: &Means<'_>) -> Result<(), Error> {
     let cluster = &task.cluster;
     let wish = Wish { limit: asked.hosts.clone(), undrained: cluster.settings.drains.off, ..Wish::default() };
     let (bundle, to, given) = (means.bundle()?, &cluster.kubernetes_version, means.given);
-    let request = UpgradeRequest { cluster, to, wish: &wish, pause: None, ignored: &[], bundle, given };
+    let request = UpgradeRequest { cluster, to, turn, wish: &wish, pause: None, ignored: &[], bundle, given };
     let lock = means.lock(cluster)?;
     engine::upgrade(means.context, (means.store, lock), &request, means.options).await.map(drop)
 }

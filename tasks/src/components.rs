@@ -10,6 +10,7 @@ use crate::api_files;
 use crate::digest::sha256;
 use crate::patches;
 use crate::templates::TemplateError;
+use crate::upgrade::EMULATED_VERSION;
 
 /// An option of a program, or a variable of its environment.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -45,6 +46,13 @@ impl ComponentsDocument {
     pub(crate) fn read_kubeconfigs(&mut self, controller_manager: String, scheduler: String) {
         for (pod, value) in [(&mut self.controller_manager, controller_manager), (&mut self.scheduler, scheduler)] {
             pod.environment.push(Argument { name: KUBECONFIG_SUM.to_owned(), value });
+        }
+    }
+
+    /// Has them work as an older minor version than their own.
+    pub(crate) fn emulate(&mut self, minor: &str) {
+        for pod in [&mut self.api_server, &mut self.controller_manager, &mut self.scheduler] {
+            pod.arguments.push(Argument { name: EMULATED_VERSION.to_owned(), value: minor.to_owned() });
         }
     }
 

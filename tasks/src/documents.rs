@@ -114,6 +114,12 @@ impl ControlPlaneDocument<'_> {
         self
     }
 
+    /// The same of a control plane that works as an older minor version than its own.
+    pub(crate) fn emulating(mut self, minor: Option<&str>) -> Self {
+        minor.into_iter().for_each(|minor| self.components.emulate(minor));
+        self
+    }
+
     /// The same of another version of Kubernetes.
     pub(crate) fn of_version(self, version: &Version) -> Self {
         Self { kubernetes_version: format!("v{version}"), ..self }

@@ -86,7 +86,11 @@ impl HostVersions {
     fn cells(&self) -> [String; 5] {
         let is_unknown = self.is_control_plane && !self.is_asked;
         COLUMNS.map(|(program, _)| match self.of(program) {
-            Some(Installed { running: Some(running), next: Some(next) }) if running != next => format!("{running} (then {next})"),
+            Some(Installed { running: Some(running), next: Some(next), .. }) if running != next => format!("{running} (then {next})"),
+            Some(Installed { running, next, emulates: Some((major, minor)) }) => {
+                let version = running.as_ref().or(next.as_ref());
+                version.map_or_else(|| "-".to_owned(), |version| format!("{version} as {major}.{minor}"))
+            }
             Some(installed) => installed.version().map_or_else(|| "-".to_owned(), ToString::to_string),
             None => if is_unknown && program != KUBELET { "not asked" } else { "-" }.to_owned(),
         })

@@ -84,7 +84,7 @@ impl Input {
             (verb @ (Verb::Renew | Verb::Defragment), several, _) => self.of_some_hosts(verb, several),
             (verb @ (Verb::Disarm | Verb::Backup), several, _) => of_whole_cluster(verb, several),
             (verb, several, _) if verb.is_of_shared_key() => of_whole_cluster(verb, several),
-            (Verb::Upgrade, several, _) => self.of_upgrade(several),
+            (verb, several, _) if verb.is_of_versions() => self.of_upgrade(verb, several),
             (Verb::Reset, resets, _) => self.of_resets(resets),
             (Verb::Apply, several, _) => several_apply(several),
             _ => Ok(Asked::default()),
@@ -154,9 +154,9 @@ impl Input {
     }
 
     /// The hosts that are meant are those of `--limit`, and all without it.
-    fn of_upgrade(&self, operations: &[&Operation]) -> Result<Asked, Vec<Problem>> {
-        let operation = only(Verb::Upgrade, operations)?;
-        if let Some(problem) = not_by_named(operation, Verb::Upgrade) {
+    fn of_upgrade(&self, verb: Verb, operations: &[&Operation]) -> Result<Asked, Vec<Problem>> {
+        let operation = only(verb, operations)?;
+        if let Some(problem) = not_by_named(operation, verb) {
             return Err(vec![problem]);
         }
         let limit = operation.main.arguments.limit.clone();

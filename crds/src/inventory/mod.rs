@@ -28,6 +28,7 @@ use build::Builder;
 use names::Names;
 
 pub(crate) use check::check_named;
+pub(crate) use select::{is_glob, matches};
 pub(crate) use split::{Comments, split};
 pub(crate) use vars::unseal;
 pub use vars::{Variable, Vars};

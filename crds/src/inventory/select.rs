@@ -2,6 +2,8 @@
 
 mod glob;
 
+pub(crate) use glob::{is_glob, matches};
+
 use std::collections::BTreeSet;
 use std::net::Ipv6Addr;
 use std::sync::Arc;

@@ -1,6 +1,7 @@
 //! Versions on the way from one version of Kubernetes to another.
 
 use std::collections::BTreeMap;
+use std::time::Duration;
 
 use semver::Version;
 
@@ -17,10 +18,25 @@ pub struct Underway {
     pub shared: Option<Version>,
     /// Versions of members of etcd by host, as far as they may be others than the releases bring.
     pub etcd: BTreeMap<String, Version>,
+    /// The minor version, as `1.36`, that the programs of a host's control plane are to work as, where that is not their own (KEP-4330, "Compatibility Versions").
+    pub emulated: BTreeMap<String, String>,
+    /// The workers whose kubelets are changed now, and no others.
+    pub wave: Option<Wave>,
     /// Nodes that pods leave before their kubelets are changed.
     pub drained: Vec<String>,
     /// Where on its way the upgrade is.
     pub way: Way,
+}
+
+/// Workers whose kubelets are changed in one stage.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Wave {
+    /// The pool; nothing for workers that are of none.
+    pub pool: Option<String>,
+    /// The workers.
+    pub hosts: Vec<String>,
+    /// How long each has to be Ready before another one is taken.
+    pub soak: Duration,
 }
 
 /// Where on its way an upgrade is.
@@ -72,6 +88,25 @@ impl Cluster {
     #[must_use]
     pub fn etcd_version(&self, host: &Host) -> Option<&Version> {
         self.underway.as_ref()?.etcd.get(&host.name)
+    }
+
+    /// The minor version that a host's control plane is to work as, where that is an older one than its own.
+    #[must_use]
+    pub fn emulated_version(&self, host: &Host) -> Option<&str> {
+        self.underway.as_ref()?.emulated.get(&host.name).map(String::as_str)
+    }
+
+    /// The workers whose kubelets are changed now, where they are those of one stage.
+    #[must_use]
+    pub fn wave(&self) -> Option<&Wave> {
+        self.underway.as_ref()?.wave.as_ref()
+    }
+
+    /// How long a host's node has to be Ready with its new kubelet before another one is taken.
+    #[must_use]
+    pub fn soak(&self, host: &Host) -> Option<Duration> {
+        let wave = self.wave().filter(|wave| wave.hosts.contains(&host.name))?;
+        Some(wave.soak).filter(|soak| !soak.is_zero())
     }
 
     /// Whether pods leave a host's node before its kubelet is changed.

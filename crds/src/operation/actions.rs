@@ -80,6 +80,12 @@ pub enum Verb {
     Uncordon,
     /// Bring the cluster to another version of Kubernetes.
     Upgrade,
+    /// Give control planes another version that works as the one before, so that it can be taken back.
+    EmulateUpgrade,
+    /// Let control planes work as what they are, and all else follow.
+    FinishUpgrade,
+    /// Give control planes the version back that they work as.
+    TakeBackUpgrade,
 }
 
 impl Verb {
@@ -107,7 +113,16 @@ impl Verb {
             Self::Status => "status",
             Self::Uncordon => "uncordon",
             Self::Upgrade => "upgrade",
+            Self::EmulateUpgrade => "upgrade --emulate",
+            Self::FinishUpgrade => "upgrade --finish",
+            Self::TakeBackUpgrade => "upgrade --take-back",
         }
+    }
+
+    /// Whether it gives hosts another version of Kubernetes.
+    #[must_use]
+    pub fn is_of_versions(self) -> bool {
+        matches!(self, Self::Upgrade | Self::EmulateUpgrade | Self::FinishUpgrade | Self::TakeBackUpgrade)
     }
 
     /// Whether it replaces a key that all control planes have.
@@ -192,6 +207,9 @@ pub static ACTIONS: &[Action] = &[
     covered("update-hosts", "`apply` keeps the names of all hosts in /etc/hosts"),
     runs("upgrade", Verb::Upgrade),
     runs("upgrade-cluster", Verb::Upgrade),
+    runs("upgrade-emulate", Verb::EmulateUpgrade),
+    runs("upgrade-finish", Verb::FinishUpgrade),
+    runs("upgrade-take-back", Verb::TakeBackUpgrade),
 ];
 
 /// The action of that name in any spelling.

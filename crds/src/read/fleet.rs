@@ -80,6 +80,7 @@ pub(crate) fn read<'a>(decoder: &mut Decoder, spec: &Field<'a>) -> Option<(Clust
         addons: Vec::new(),
         resources,
         hooks,
+        pools: Vec::new(),
         fleet: Some(fleet),
         settings: Settings::default(),
         concealed: Concealed::default(),

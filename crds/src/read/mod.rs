@@ -9,6 +9,7 @@ pub(crate) mod hooks;
 pub(crate) mod hosts;
 pub(crate) mod network;
 pub(crate) mod parts;
+pub(crate) mod pools;
 pub(crate) mod removed;
 pub(crate) mod resources;
 pub(crate) mod ssh;
@@ -77,6 +78,7 @@ pub(crate) const SPEC: Form = Form {
         "hostResources",
         "hooks",
         "certificates",
+        "upgrade",
         "backup",
         "addons",
         "vars",

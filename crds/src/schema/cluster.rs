@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::property::{Property, fields, integer, map, property, text, texts, time, word};
-use super::{Kind, column, hooks, object, operator, parts, rule, wide_column};
+use super::{Kind, column, hooks, object, operator, parts, pools, rule, wide_column};
 use crate::model::{Delivery, FlannelBackend, LEAST_MTU, MOST_MTU, NetworkPlugin, TaintEffect};
 use crate::objects::{DATA_REF, REFERENCES};
 use crate::read::SPEC;
@@ -120,6 +120,7 @@ fn inline() -> Vec<Property> {
         ),
         hooks::list(),
         property("certificates", "How certificates are made.", parts::schema(&CERTIFICATES, Vec::new())),
+        pools::upgrade(),
         property("backup", "Where `kokctl backup create` writes to, who can read it, and which backups stay.", parts::backup()),
         property("addons", "What is installed besides.", json!({"type": "array", "items": parts::addon()})),
         property("vars", "Everything else, by the names that Kubespray uses.", json!({"type": "object"}))

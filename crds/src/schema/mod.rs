@@ -8,6 +8,7 @@ mod hooks;
 mod operation;
 mod operator;
 mod parts;
+mod pools;
 mod property;
 mod resources;
 

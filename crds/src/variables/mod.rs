@@ -32,7 +32,7 @@ pub(crate) use read::calico::OFF as WITHOUT_CALICO;
 pub(crate) use read::host::url;
 pub(crate) use read::load_balancing::{ADDRESS_OF_EXTERNAL, LOAD_BALANCERS};
 pub(crate) use read::policies::STATIC_POLICY_OPTIONS;
-pub(crate) use read::values::json;
+pub(crate) use read::values::{json, scalar};
 pub(crate) use readers::Readers;
 pub(crate) use row::{Rule, Shape, Switch};
 pub(crate) use spec::{Said, Sayings};

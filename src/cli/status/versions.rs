@@ -20,7 +20,7 @@ mod tests {
     use super::*;
 
     fn host(name: &str, kubelet: &str) -> HostVersions {
-        let installed = Installed { running: version_of(kubelet), next: version_of(kubelet) };
+        let installed = Installed { running: version_of(kubelet), next: version_of(kubelet), ..Installed::default() };
         HostVersions { host: name.to_owned(), is_control_plane: false, is_asked: true, programs: [(KUBELET.to_owned(), installed)].into() }
     }
 

@@ -36,7 +36,7 @@ mod tests {
 
     #[test]
     fn what_runs_is_told_beside_what_would_run_next() {
-        let installed = Installed { running: version_of("v1.36.3"), next: version_of("v1.37.1") };
+        let installed = Installed { running: version_of("v1.36.3"), next: version_of("v1.37.1"), ..Installed::default() };
         let programs = [(KUBELET.to_owned(), installed)].into();
         let versions = Versions(vec![HostVersions { host: "worker1".to_owned(), is_control_plane: false, is_asked: true, programs }]);
         let document = serde_json::to_value(of_host(&versions, "worker1")).unwrap_or_default();

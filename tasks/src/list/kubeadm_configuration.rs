@@ -73,6 +73,8 @@ pub(super) struct Sums {
 /// What is made from a configuration, as far as it may have a version of its own while an upgrade is under way.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Makes {
+    /// All manifests: what kubeadm is given.
+    Manifests,
     /// etcd's manifest.
     Etcd,
     /// The manifests of API server, controller manager and scheduler.
@@ -87,7 +89,9 @@ impl Makes {
     fn version<'a>(self, view: &HostView<'a>) -> &'a Version {
         let cluster = view.cluster();
         match self {
-            Self::Etcd | Self::Pods => cluster.plane_version(view.host),
+            // Where pods work as the version of before, etcd's manifest stays as that has made it.
+            Self::Etcd if cluster.emulated_version(view.host).is_some() => cluster.shared_version(),
+            Self::Manifests | Self::Etcd | Self::Pods => cluster.plane_version(view.host),
             Self::Kubelet => cluster.kubelet_version(view.host),
             Self::Shared => cluster.shared_version(),
         }
@@ -100,10 +104,15 @@ impl Makes {
 
     /// The tag of etcd's image, where it is another one than kubeadm takes by itself.
     fn etcd_tag(self, view: &HostView<'_>) -> Result<Option<String>, Refusal> {
-        if self != Self::Etcd || view.cluster().underway.is_none() || view.cluster().has_etcd_units() {
+        if !matches!(self, Self::Manifests | Self::Etcd) || view.cluster().underway.is_none() || view.cluster().has_etcd_units() {
             return Ok(None);
         }
-        Ok(view.other_etcd()?.and_then(|reference| reference.rsplit_once(':')).map(|(_, tag)| tag.to_owned()))
+        Ok(view.other_etcd(self.version(view))?.and_then(|reference| reference.rsplit_once(':')).map(|(_, tag)| tag.to_owned()))
+    }
+
+    /// The minor version as which the pods are to work; neither etcd nor what the cluster says of itself knows of it.
+    fn emulates<'a>(self, view: &HostView<'a>) -> Option<&'a str> {
+        view.cluster().emulated_version(view.host).filter(|_| matches!(self, Self::Manifests | Self::Pods))
     }
 }
 
@@ -112,7 +121,7 @@ impl Makes {
 pub(super) fn bootstrap(view: &HostView<'_>) -> Result<Configuration, Refusal> {
     let step = BOOTSTRAP;
     let founding = (!view.cluster().has_etcd_units()).then(|| founding(view));
-    let text = whole(view, (Of::Host, Makes::Etcd), founding)?;
+    let text = whole(view, (Of::Host, Makes::Manifests), founding)?;
     let of_pods = sums(view, Makes::Pods)?;
     // Each of them is several documents, and a plan is made often.
     let as_pods = |makes: Makes| if makes.is_as_pods(view) { Ok(of_pods.clone()) } else { sums(view, makes) };
@@ -210,7 +219,7 @@ fn common(view: &HostView<'_>, (of, makes): (Of, Makes), founding: Option<Foundi
     }
     let cluster = view.cluster();
     let etcd_endpoints = if cluster.has_etcd_units() { etcd_endpoints(cluster) } else { Vec::new() };
-    let document = ControlPlaneDocument::new(cluster, view.host)?.of_version(makes.version(view));
+    let document = ControlPlaneDocument::new(cluster, view.host)?.of_version(makes.version(view)).emulating(makes.emulates(view));
     // What is uploaded is of no host.
     let (document, otherwise) = match of {
         Of::Host => (document.of_programs(cluster, view.host), FOUNDING),

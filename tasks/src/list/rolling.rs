@@ -149,8 +149,11 @@ fn workers_that_end(view: &HostView<'_>) -> impl Iterator<Item = StepId> {
 
 /// The worker whose turn is before that of this one, among those that were asked and whose nodes were Ready.
 fn worker_before<'a>(view: &HostView<'a>) -> Option<&'a Host> {
-    let is_in_turn =
-        |host: &&Host| !host.roles.control_plane && view.seen.facts(&host.name).is_some() && still_ready::was_ready(view, host);
+    let is_of_wave = |host: &Host| view.cluster().wave().is_none_or(|wave| wave.hosts.contains(&host.name));
+    let is_in_turn = |host: &&Host| {
+        let is_worker = !host.roles.control_plane && is_of_wave(host);
+        is_worker && view.seen.facts(&host.name).is_some() && still_ready::was_ready(view, host)
+    };
     let workers: Vec<&Host> = view.cluster().nodes().filter(is_in_turn).collect();
     let own = workers.iter().position(|host| host.name == view.host.name)?;
     own.checked_sub(view.cluster().settings.serial.of(workers.len())).and_then(|before| workers.get(before).copied())

@@ -58,6 +58,29 @@ pub(super) fn registers(view: &HostView<'_>, draft: &mut Draft<'_>, mark: Option
     mark.into_iter().for_each(|mark| draft.needs(mark, &step, Reason::Because("there is no node to mark before")));
 }
 
+/// The step after which a worker of a pool has been Ready for as long as its pool says.
+const SOAKED: StepName<'static> = StepName::new(kubelet_join::STILL_READY.task(), "soaked");
+
+fn is_soaked(view: &HostView<'_>, host: &Host) -> bool {
+    view.cluster().soak(host).is_some() && was_ready(view, host)
+}
+
+/// A kubelet that has run for that long, and a node that is Ready then.
+fn soak(view: &HostView<'_>, draft: &mut Draft<'_>, ready: &StepId, by: &[StepName<'_>]) -> Result<(), Refusal> {
+    let Some(soak) = view.cluster().soak(view.host).filter(|_| is_soaked(view, view.host)) else { return Ok(()) };
+    let was_started_microseconds = view.observations().units.get("kubelet.service").map(|unit| unit.started_microseconds);
+    let stays = draft.add("ran", Operation::KubeletStays(KubeletStays { was_started_microseconds, for_at_least: soak }));
+    draft.within(soak + WAIT);
+    draft.needs(&stays, ready, Reason::Because("it is looked at from then on"));
+    started_anew(view, draft, &stays, by);
+    let version = view.cluster().kubelet_version(view.host).to_string();
+    let soaked = draft.add_on(&view.speaker()?.name, SOAKED.name(), node(view.host, version));
+    draft.within(WAIT);
+    draft.needs(&soaked, &stays, Reason::Because("what is Ready in the end has been well"));
+    draft.follows(&soaked, &stays, Reason::Because("what is Ready in the end has been well"));
+    Ok(())
+}
+
 /// Whether the host was a node before the run.
 pub(super) fn was_node(view: &HostView<'_>, host: &Host) -> bool {
     view.kubernetes().is_some_and(|state| state.node(&host.name).is_some())
@@ -68,7 +91,8 @@ pub(super) fn was_node(view: &HostView<'_>, host: &Host) -> bool {
 pub(super) fn of(view: &HostView<'_>, host: &Host) -> impl Iterator<Item = StepId> {
     let ready = was_ready(view, host).then(|| still_ready_step(host));
     let takes_pods = vacated::takes_pods(view, host);
-    goes_on(view, host).into_iter().chain(ready).chain(takes_pods)
+    let soaked = is_soaked(view, host).then(|| SOAKED.on(&host.name));
+    goes_on(view, host).into_iter().chain(ready).chain(takes_pods).chain(soaked)
 }
 
 /// The step after which the kubelet of a host that was a node before the run is known to go on.
@@ -100,7 +124,7 @@ pub(super) fn plan(view: &HostView<'_>, draft: &mut Draft<'_>, by: &[StepName<'_
         return Ok(());
     }
     let was_started_microseconds = view.observations().units.get("kubelet.service").map(|unit| unit.started_microseconds);
-    let stays = draft.add(GOES_ON, Operation::KubeletStays(KubeletStays { was_started_microseconds }));
+    let stays = draft.add(GOES_ON, Operation::KubeletStays(KubeletStays { was_started_microseconds, for_at_least: Duration::ZERO }));
     draft.within(STAYS_WAIT);
     started_anew(view, draft, &stays, by);
     if was_ready(view, view.host) {
@@ -111,6 +135,7 @@ pub(super) fn plan(view: &HostView<'_>, draft: &mut Draft<'_>, by: &[StepName<'_
         draft.needs(&ready, &stays, Reason::Because("a kubelet that ends says nothing more"));
         started_anew(view, draft, &ready, by);
         vacated::after(view, draft, &ready)?;
+        soak(view, draft, &ready, by)?;
     }
     Ok(())
 }

@@ -19,6 +19,8 @@ pub struct Installed {
     pub running: Option<Version>,
     /// Of what its next start would run: the file of a program, the manifest of a static pod.
     pub next: Option<Version>,
+    /// The minor version that a static pod is told to work as, by its manifest (`--emulated-version`).
+    pub emulates: Option<(u64, u64)>,
 }
 
 impl Installed {
@@ -104,7 +106,7 @@ pub(super) fn push(script: &mut String) {
   done
 fi
 for program in {pods}; do
-  sed -n "s/^[- ]*image: */pod $program /p" "/etc/kubernetes/manifests/$program.yaml" 2>/dev/null
+  sed -n "s/^[- ]*image: */pod $program /p; s/^ *- --emulated-version=/emulates $program /p" "/etc/kubernetes/manifests/$program.yaml" 2>/dev/null
 done
 "#
     );
@@ -119,6 +121,11 @@ pub(super) fn read(sections: &[Section<'_>]) -> Result<ProgramVersions, ParseErr
             return Err(ParseError::new("versions", line));
         };
         let known = STATIC_PODS.iter().chain(&UNITS).any(|known| *known == program);
+        if kind == "emulates" {
+            let minor = minor_of(said).filter(|_| known);
+            versions.entry(program.to_owned()).or_default().emulates = minor;
+            continue;
+        }
         let version = if kind == "pod" { of_image(program, said) } else { of_words(said) };
         // Beside the program a pod may have others, that its owner has put there.
         let Some(version) = version.filter(|_| known) else { continue };
@@ -153,6 +160,13 @@ pub fn version_of(text: &str) -> Option<Version> {
     Some(Version { pre, build: semver::BuildMetadata::EMPTY, ..version })
 }
 
+/// `1.36`, or `kube=1.36` as the flag has it too.
+fn minor_of(said: &str) -> Option<(u64, u64)> {
+    let text = said.trim().trim_matches(['"', '\'']);
+    let (major, minor) = text.strip_prefix("kube=").unwrap_or(text).split_once('.')?;
+    Some((major.parse().ok()?, minor.parse().ok()?))
+}
+
 /// `Kubernetes v1.37.1`, `containerd github.com/containerd/containerd/v2 v2.3.7 0123abc`, `etcd Version: 3.7.0`.
 fn of_words(said: &str) -> Option<Version> {
     said.split_whitespace().find_map(version_of)
@@ -184,7 +198,8 @@ mod tests {
         let said = "next kubelet Kubernetes v1.37.1\nrunning kubelet Kubernetes v1.36.3\n\
                     next containerd containerd github.com/containerd/containerd/v2 v2.3.7 0123abc\nnext etcd etcd Version: 3.6.8\n\
                     pod kube-apiserver \"registry.k8s.io/kube-apiserver:v1.37.1\"\npod kube-scheduler mirror:5000/x/kube-scheduler:v1.37.1@sha256:00\n\
-                    pod etcd registry.k8s.io/etcd:3.7.0-0\npod etcd sidecar:1.2.3\n";
+                    pod etcd registry.k8s.io/etcd:3.7.0-0\npod etcd sidecar:1.2.3\nemulates kube-apiserver 1.36\nemulates kube-scheduler kube=1.36\n\
+                    emulates kube-controller-manager x\n";
         let versions = read_of(said, "{\"gitVersion\": \"v1.36.3+build\"}").unwrap();
         let told = |program: &str| {
             let installed = versions[program].clone();
@@ -194,6 +209,8 @@ mod tests {
         assert_eq!(told(CONTAINERD), ["", "2.3.7"]);
         assert_eq!(told(API_SERVER), ["1.36.3", "1.37.1"]);
         assert_eq!(told("kube-scheduler"), ["", "1.37.1"]);
+        assert_eq!((versions[API_SERVER].emulates, versions["kube-scheduler"].emulates), (Some((1, 36)), Some((1, 36))));
+        assert_eq!(versions["kube-controller-manager"].emulates, None);
         assert_eq!(told(ETCD), ["", "3.7.0"], "a pod's manifest says more than a file that nothing runs");
     }
 

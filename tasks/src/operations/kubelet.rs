@@ -1,5 +1,7 @@
 //! The kubelet of a control plane: its configuration by kubeadm, and its start.
 
+use std::time::Duration;
+
 use super::record::Record;
 use crate::change::{Change, ChangeKind, Verdict, seen};
 use crate::observe::{Look, Observations, UnitState};
@@ -69,6 +71,8 @@ pub struct KubeletStays {
     /// When its main process was started that was seen before the run, in microseconds since boot. That one has nothing to get over: this run has
     /// not changed what it reads.
     pub was_started_microseconds: Option<u64>,
+    /// For how long it has to go on, if that is longer than a kubelet needs to read its configuration.
+    pub for_at_least: Duration,
 }
 
 /// A kubelet has read its configuration by then, on a busy host too.
@@ -78,7 +82,11 @@ const SETTLED_MICROSECONDS: u64 = 3_000_000;
 pub(super) const ENDS: &str = "the kubelet ends after its start, and systemd starts it again; `journalctl -u kubelet` on the host says why";
 
 fn has_settled(unit: &UnitState, seen: &Observations) -> bool {
-    seen.monotonic_microseconds.saturating_sub(unit.started_microseconds) >= SETTLED_MICROSECONDS
+    has_run(unit, seen, SETTLED_MICROSECONDS)
+}
+
+fn has_run(unit: &UnitState, seen: &Observations, microseconds: u64) -> bool {
+    seen.monotonic_microseconds.saturating_sub(unit.started_microseconds) >= microseconds
 }
 
 /// Whether the kubelet ends soon after each start, whenever it is looked at, dead or for a moment alive.
@@ -87,6 +95,10 @@ pub(super) fn ends_again_and_again(unit: &UnitState, seen: &Observations) -> boo
 }
 
 impl KubeletStays {
+    fn microseconds(&self) -> u64 {
+        u64::try_from(self.for_at_least.as_micros()).unwrap_or(u64::MAX).max(SETTLED_MICROSECONDS)
+    }
+
     pub(super) fn looks(&self) -> Vec<Look> {
         vec![Look::Unit("kubelet.service".to_owned())]
     }
@@ -95,7 +107,10 @@ impl KubeletStays {
         let unit = seen!(seen.units.get("kubelet.service"));
         match unit.active.as_str() {
             _ if ends_again_and_again(unit, seen) => Verdict::differs(ChangeKind::Wait, ENDS),
-            "active" if has_settled(unit, seen) || self.was_started_microseconds == Some(unit.started_microseconds) => Verdict::Same,
+            "active" if has_run(unit, seen, self.microseconds()) || self.was_started_microseconds == Some(unit.started_microseconds) => {
+                Verdict::Same
+            }
+            "active" if has_settled(unit, seen) => Verdict::differs(ChangeKind::Wait, "its pool wants to see it run for longer"),
             "active" => Verdict::differs(ChangeKind::Wait, "the kubelet was started just now"),
             other => Verdict::differs(ChangeKind::Wait, format!("the kubelet is {other}; `journalctl -u kubelet` on the host says why")),
         }
@@ -106,7 +121,10 @@ impl KubeletStays {
     }
 
     pub(super) fn title(&self) -> String {
-        "kubelet goes on".to_owned()
+        match self.for_at_least.as_secs() {
+            0 => "kubelet goes on".to_owned(),
+            seconds => format!("kubelet has run for {seconds} s"),
+        }
     }
 }
 

@@ -150,13 +150,12 @@ impl<'a> HostView<'a> {
         image.map_err(|refusal| refusal.at(format!("host {}", self.host.name)))
     }
 
-    /// The reference of etcd's image, where it is another one than the release of the host brings.
+    /// The reference of etcd's image, where it is another one than a release brings.
     ///
     /// # Errors
     /// [`Refusal`] naming what the bundle lacks.
-    pub fn other_etcd(&self) -> Result<Option<&'a str>, Refusal> {
+    pub fn other_etcd(&self, version: &semver::Version) -> Result<Option<&'a str>, Refusal> {
         let is = &self.release_image("etcd")?.reference;
-        let version = self.cluster().plane_version(self.host);
         let of_release = self.inputs.release_image("etcd", version, &self.facts.architecture)?;
         Ok((of_release.reference != *is).then_some(is.as_str()))
     }

@@ -4,14 +4,17 @@
 //! ([`kok_crds::model::Underway`]); its plan is made and carried out as any. What is left to do is said by what hosts run, so whoever begins anew goes on.
 
 mod check;
+mod emulation;
 mod path;
 mod room;
 mod running;
 mod stages;
 
 pub use check::{CheckName, Found, check, looks};
+pub use emulation::{Turn, hops, leads_to};
 pub(crate) use path::etcd_gate;
 pub use path::{Hop, Refused, path};
+pub(crate) use running::EMULATED_VERSION;
 pub use running::Running;
 pub use stages::{Part, Pause, Stage, StageName, Wish, left, stages};
 

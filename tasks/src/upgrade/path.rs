@@ -28,6 +28,8 @@ pub enum Hop {
         etcd: Option<Version>,
         /// Whether kubelets follow.
         kubelets: bool,
+        /// The minor version that control planes go on to work as, so that they can go back.
+        emulates: Option<(u64, u64)>,
     },
 }
 
@@ -47,6 +49,15 @@ pub enum Refused {
     Lacks(Vec<String>),
     /// Nothing says what runs.
     Nothing,
+    /// What is asked for is no way from here.
+    Not {
+        /// What can't be done.
+        what: String,
+        /// Why.
+        because: String,
+        /// What to do instead.
+        hint: String,
+    },
 }
 
 /// The least patch of etcd from which a minor version may be gone to.
@@ -162,7 +173,7 @@ impl Way {
             }
             _ => {
                 // As they are: another version of them comes next.
-                self.hops.push(Hop::Kubernetes { to: oldest.clone(), etcd: self.etcd.clone(), kubelets: true });
+                self.hops.push(Hop::Kubernetes { to: oldest.clone(), etcd: self.etcd.clone(), kubelets: true, emulates: None });
                 oldest.clone()
             }
         };
@@ -185,7 +196,7 @@ impl Way {
         let has_etcd = self.etcd.as_ref().is_none_or(|etcd| is_all(&running.etcd, etcd));
         let is_there = running.shared.as_ref() == Some(target) && is_all(&running.planes, target) && is_all(&running.kubelets, target);
         if !(is_last && is_there && has_etcd && self.hops.is_empty()) {
-            self.hops.push(Hop::Kubernetes { to: target.clone(), etcd: self.etcd.clone(), kubelets: is_last });
+            self.hops.push(Hop::Kubernetes { to: target.clone(), etcd: self.etcd.clone(), kubelets: is_last, emulates: None });
         }
         Ok(())
     }
@@ -218,6 +229,7 @@ impl Refused {
                 .at(place)
                 .because("an upgrade goes through every minor version, and may have to put back what runs; of etcd from a patch that may meet the next one")
                 .hint("give a bundle that has them, with --bundle: `kokctl bundle create` takes several versions"),
+            Self::Not { what, because, hint } => Refusal::new(what).at(place).because(because).hint(hint),
             Self::Nothing => no_way(&"no control plane says which version it has").hint("`kokctl status` shows what runs; found the cluster with `kokctl apply`"),
         }
     }

@@ -51,7 +51,7 @@ fn of(hosts: &str, versions: &[&str]) -> BTreeMap<String, Version> {
 }
 
 fn running(planes: &[&str], kubelets: &[&str], etcd: &[&str], shared: &str) -> Running {
-    Running { planes: of("cp", planes), kubelets: of("n", kubelets), etcd: of("cp", etcd), shared: Some(v(shared)) }
+    Running { planes: of("cp", planes), kubelets: of("n", kubelets), etcd: of("cp", etcd), shared: Some(v(shared)), ..Running::default() }
 }
 
 fn one(version: &str, etcd: &str) -> Running {
@@ -61,7 +61,7 @@ fn one(version: &str, etcd: &str) -> Running {
 fn told(hops: &[Hop]) -> Vec<String> {
     let hop = |hop: &Hop| match hop {
         Hop::Etcd(version) => format!("etcd {version}"),
-        Hop::Kubernetes { to, etcd, kubelets } => {
+        Hop::Kubernetes { to, etcd, kubelets, .. } => {
             let etcd = etcd.as_ref().map(ToString::to_string).unwrap_or_default();
             format!("{to} with {etcd}{}", if *kubelets { ", kubelets" } else { "" })
         }
@@ -162,7 +162,7 @@ fn is_fine(bundle: &Bundle, (from, kubelet): (&Version, &Version), to: &Version)
     for hop in &hops {
         match hop {
             Hop::Etcd(version) => etcd = goes(&etcd, version),
-            Hop::Kubernetes { to: next, etcd: brings, kubelets: follow } => {
+            Hop::Kubernetes { to: next, etcd: brings, kubelets: follow, .. } => {
                 assert!(next.minor - plane.minor <= 1 && *next >= plane, "{from} to {to}: {hops:?}");
                 assert!(next.minor - kubelets.minor <= 3, "{from} with {kubelet} to {to}: {hops:?}");
                 etcd = goes(&etcd, brings.as_ref().unwrap());

@@ -5,10 +5,13 @@ use std::collections::BTreeMap;
 use kok_crds::model::Cluster;
 use semver::Version;
 
-use crate::observe::{ETCD, KUBELET};
+use crate::observe::{ETCD, KUBELET, STATIC_PODS};
 use crate::plan::{Refusal, Seen};
 use crate::preconditions;
 use crate::versions::Versions;
+
+/// The option by which API server, controller manager and scheduler work as an older version (KEP-4330).
+pub(crate) const EMULATED_VERSION: &str = "emulated-version";
 
 /// Versions by host.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -21,6 +24,8 @@ pub struct Running {
     pub etcd: BTreeMap<String, Version>,
     /// What the cluster says of itself.
     pub shared: Option<Version>,
+    /// The minor version that a control plane works as, by host, where an upgrade has told it that it may be taken back.
+    pub emulated: BTreeMap<String, (u64, u64)>,
 }
 
 impl Running {
@@ -31,8 +36,11 @@ impl Running {
     pub fn of(cluster: &Cluster, seen: &Seen) -> Result<Self, Vec<Refusal>> {
         let mut running = Self { shared: preconditions::uploaded_version(cluster, seen), ..Self::default() };
         let mut unknown = Vec::new();
+        let is_the_owners = has_own_emulation(cluster);
         for (host, versions) in cluster.hosts.iter().zip(Versions::of(cluster, seen).0) {
             let name = || host.name.clone();
+            let emulates = STATIC_PODS.iter().filter_map(|program| versions.of(program)?.emulates).next();
+            running.emulated.extend(emulates.filter(|_| host.roles.control_plane && !is_the_owners).map(|minor| (name(), minor)));
             let oldest = |program: &str| versions.of(program).and_then(|installed| installed.all().min().cloned());
             match versions.of_control_plane().min().cloned() {
                 Some(version) if host.roles.control_plane => drop(running.planes.insert(name(), version)),
@@ -62,6 +70,12 @@ impl Running {
     pub(super) fn others<'a>(of: &'a BTreeMap<String, Version>, than: &Version) -> Vec<&'a str> {
         of.iter().filter(|(_, version)| *version != than).map(|(host, _)| host.as_str()).collect()
     }
+}
+
+/// Whether the file itself says what API servers work as: then no upgrade has, and none takes that away.
+#[must_use]
+pub(super) fn has_own_emulation(cluster: &Cluster) -> bool {
+    cluster.settings.components.api_server.options.contains_key(EMULATED_VERSION)
 }
 
 fn unknown_version(what: &str) -> Refusal {

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
 use kok_crds::listed;
-use kok_crds::model::{Cluster, Host, Underway, Way};
+use kok_crds::model::{Cluster, Host, Pool, Serial, Underway, Wave, Way};
 use semver::Version;
 
 use super::{Hop, Running};
@@ -134,7 +134,7 @@ pub fn stages(cluster: &Cluster, running: &Running, hops: &[Hop], wish: &Wish) -
     for hop in hops {
         let (is_done, to) = match hop {
             Hop::Etcd(version) => (builder.etcd(version), version),
-            Hop::Kubernetes { to, etcd, kubelets } => (builder.kubernetes(to, etcd.as_ref(), *kubelets), to),
+            Hop::Kubernetes { to, etcd, kubelets, emulates } => (builder.kubernetes(to, (etcd.as_ref(), *emulates), *kubelets), to),
         };
         match is_done {
             true => {}
@@ -185,6 +185,8 @@ impl Builder<'_> {
             kubelets,
             shared: Some(self.is.shared.clone().unwrap_or_else(|| oldest.clone())),
             etcd: self.is.etcd.clone(),
+            emulated: self.is.emulated.iter().map(|(host, (major, minor))| (host.clone(), format!("{major}.{minor}"))).collect(),
+            wave: None,
             drained: Vec::new(),
             way: Way::default(),
         };
@@ -214,12 +216,16 @@ impl Builder<'_> {
     }
 
     /// Whether all that follows may come.
-    fn kubernetes(&mut self, to: &Version, etcd: Option<&Version>, kubelets: bool) -> bool {
+    fn kubernetes(&mut self, to: &Version, (etcd, emulates): (Option<&Version>, Option<(u64, u64)>), kubelets: bool) -> bool {
         if self.wish.has_planes() {
-            self.planes(to, etcd);
+            self.planes(to, (etcd, emulates));
         }
         if !Running::others(&self.is.planes, to).is_empty() {
             return false;
+        }
+        // What works as another version may be taken back, and nothing follows it.
+        if !self.is.emulated.is_empty() {
+            return emulates.is_some();
         }
         if self.is.shared.as_ref() != Some(to) && self.wish.has_planes() {
             self.is.shared = Some(to.clone());
@@ -233,15 +239,20 @@ impl Builder<'_> {
     }
 
     /// Control planes that are behind, by themselves or by their members of etcd.
-    fn planes(&mut self, to: &Version, etcd: Option<&Version>) {
+    fn planes(&mut self, to: &Version, (etcd, emulates): (Option<&Version>, Option<(u64, u64)>)) {
         let is_behind = |host: &Host| {
             let has_old = |of: &BTreeMap<String, Version>, wanted: &Version| of.get(&host.name).is_some_and(|is| is != wanted);
-            has_old(&self.is.planes, to) || etcd.is_some_and(|etcd| has_old(&self.is.etcd, etcd))
+            let works_as = |host: &Host| self.is.emulated.get(&host.name).copied();
+            let has_plane = self.is.planes.contains_key(&host.name);
+            has_old(&self.is.planes, to)
+                || (has_plane && works_as(host) != emulates)
+                || etcd.is_some_and(|etcd| has_old(&self.is.etcd, etcd))
         };
         let chosen = self.cluster.hosts.iter().filter(|host| is_behind(host) && self.wish.has(&host.name));
         let behind: Vec<String> = chosen.map(|host| host.name.clone()).collect();
         let Some((first, rest)) = behind.split_first() else { return };
-        let none_is_there = !self.is.planes.values().any(|is| is == to);
+        let is_there = |(host, is): (&String, &Version)| is == to && self.is.emulated.get(host).copied() == emulates;
+        let none_is_there = !self.is.planes.iter().any(is_there);
         let groups = match self.wish.first && none_is_there && !self.cluster.has_etcd_units() {
             true => vec![(StageName::First, vec![first.clone()]), (StageName::ControlPlanes, rest.to_vec())],
             false => vec![(StageName::ControlPlanes, behind)],
@@ -249,20 +260,40 @@ impl Builder<'_> {
         for (name, hosts) in groups.into_iter().filter(|(_, hosts)| !hosts.is_empty()) {
             for host in &hosts {
                 self.is.planes.get_mut(host).into_iter().for_each(|is| *is = to.clone());
+                self.is.emulated.remove(host);
+                let is_plane = self.is.planes.contains_key(host);
+                self.is.emulated.extend(emulates.filter(|_| is_plane).map(|minor| (host.clone(), minor)));
                 self.is.etcd.get_mut(host).into_iter().zip(etcd).for_each(|(is, etcd)| *is = etcd.clone());
             }
             self.push(name, hosts, to);
         }
     }
 
+    /// Control planes first, then the workers pool after pool, and those of none in the end.
     fn kubelets(&mut self, to: &Version) {
         let is_behind = |host: &&Host| self.is.kubelets.get(&host.name).is_some_and(|is| is != to) && self.wish.has_kubelet(host);
-        let behind: Vec<&Host> = self.cluster.nodes().filter(is_behind).collect();
+        let behind: Vec<Host> = self.cluster.nodes().filter(is_behind).cloned().collect();
+        let is_of = |host: &Host, pool: &Pool| !host.roles.control_plane && pool.hosts.contains(&host.name);
+        if self.cluster.pools.is_empty() {
+            return self.wave(to, &behind, None);
+        }
+        let (planes, mut workers): (Vec<Host>, Vec<Host>) = behind.into_iter().partition(|host| host.roles.control_plane);
+        self.wave(to, &planes, None);
+        for pool in &self.cluster.pools {
+            let (of_pool, others) = workers.into_iter().partition(|host| is_of(host, pool));
+            workers = others;
+            self.wave(to, &of_pool, Some(pool));
+        }
+        self.wave(to, &workers, None);
+    }
+
+    /// The kubelets of these hosts, in one stage.
+    fn wave(&mut self, to: &Version, behind: &[Host], pool: Option<&Pool>) {
         if behind.is_empty() {
             return;
         }
         // A patch makes no container anew; and one node alone has nowhere to send its pods.
-        let is_other_minor = |host: &&&Host| self.is.kubelets.get(&host.name).is_some_and(|is| is.minor != to.minor);
+        let is_other_minor = |host: &&Host| self.is.kubelets.get(&host.name).is_some_and(|is| is.minor != to.minor);
         let has_elsewhere = self.cluster.nodes().count() > 1 && !self.wish.undrained;
         let drained: Vec<String> = behind.iter().filter(is_other_minor).filter(|_| has_elsewhere).map(|host| host.name.clone()).collect();
         let hosts: Vec<String> = behind.iter().map(|host| host.name.clone()).collect();
@@ -270,8 +301,19 @@ impl Builder<'_> {
             self.is.kubelets.insert(host.clone(), to.clone());
         }
         self.push(StageName::Kubelets, hosts, to);
-        if let Some(underway) = self.stages.last_mut().and_then(|stage| stage.cluster.underway.as_mut()) {
+        let Some(stage) = self.stages.last_mut() else { return };
+        if let Some(serial) = pool.and_then(|pool| pool.serial) {
+            // What is a share of the pool is a number of the workers.
+            stage.cluster.settings.serial = Serial::Count(serial.of(stage.hosts.len()));
+        }
+        let wave = Wave {
+            pool: pool.map(|pool| pool.name.clone()),
+            hosts: stage.hosts.clone(),
+            soak: pool.map(|pool| pool.soak).unwrap_or_default(),
+        };
+        if let Some(underway) = &mut stage.cluster.underway {
             underway.drained = drained;
+            underway.wave = Some(wave).filter(|_| !self.cluster.pools.is_empty());
         }
     }
 }

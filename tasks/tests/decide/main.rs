@@ -17,6 +17,7 @@ mod delivery;
 mod document;
 mod dual_stack;
 mod edited;
+mod emulated;
 mod encrypted;
 mod endpoint;
 mod etcd_room;

@@ -1,6 +1,7 @@
 //! When operations are done, in every state that means something.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
 
 use kok_tasks::change::Verdict;
 use kok_tasks::digest::sha256;
@@ -83,7 +84,7 @@ fn controllers_run_when_both_have_got_over_their_start() {
 
 #[test]
 fn a_kubelet_goes_on_when_it_has_got_over_its_start() {
-    let stays = Operation::KubeletStays(KubeletStays { was_started_microseconds: Some(8_500_000) });
+    let stays = Operation::KubeletStays(KubeletStays { was_started_microseconds: Some(8_500_000), for_at_least: Duration::ZERO });
     let again = |active: &str, started_microseconds: u64, restarts: u64| {
         let unit = UnitState { active: active.into(), started_microseconds, restarts, ..UnitState::default() };
         let units = [("kubelet.service".to_owned(), unit)].into();

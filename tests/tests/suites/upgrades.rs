@@ -57,9 +57,11 @@ fn one_control_plane_and_a_worker_with_a_pause() {
     kokctl.converge("apply");
     kubectl(&lab, &format!("create deployment stays --image={}", image_of(kokctl.bundle(), "pause").0));
     clock.lap("a cluster");
-    kokctl.write_manifest(&lab.inventory(NEW).unwrap());
+    let pools = "\n  upgrade: {pools: [{name: canary, match: ['work*'], soak: 7s}]}\n  vars:\n";
+    kokctl.write_manifest(&lab.inventory(NEW).unwrap().replacen("\n  vars:\n", pools, 1));
     let said = kokctl.verb("upgrade", &["--check", "--bundle", &bundle]);
     assert!(said.code == 0 && said.stdout.contains("the API is away for"), "{said:?}");
+    assert!(said.stdout.contains("pool canary: worker1") && said.stdout.contains("looked at for 7 s"), "{said:?}");
     webhooks_in_the_way_are_found(&lab, &kokctl, &bundle);
     let watch = Watch::begin(&lab);
     let after = any((1..=15).collect());
@@ -78,6 +80,7 @@ fn one_control_plane_and_a_worker_with_a_pause() {
     assert_eq!(kubelets, format!("v{OLD} v{OLD}"), "the pause is before kubelets");
     let said = kokctl.verb("upgrade", &["--yes", "--bundle", &bundle]);
     assert!(said.code == 0 && said.stdout.contains(&format!("has Kubernetes {NEW}")), "{said:?}");
+    assert!(said.stderr.contains("worker1: kubelet has run for 7 s"), "{said:?}");
     clock.lap("upgraded");
     watch.end();
     kubectl(&lab, "wait --for=condition=Available --timeout=60s deployment/stays");
@@ -87,6 +90,75 @@ fn one_control_plane_and_a_worker_with_a_pause() {
     assert_complete(&lab, NEW);
     kubeadm::finds_nothing(&lab.host("cp1").unwrap(), NEW);
     an_option_that_a_program_does_not_take_keeps_what_runs(&lab, &kokctl);
+}
+
+/// A control plane alone gets the version and works as the one before; that is taken back, begun again, and ended: killed on each way.
+#[test]
+fn an_upgrade_is_taken_back_and_ended_another_time() {
+    let lab = up(2);
+    let kokctl = Kokctl::new(&lab);
+    let bundle = kokctl.bundle().to_str().unwrap().to_owned();
+    let mut clock = Clock::start();
+    kokctl.write_manifest(&lab.inventory(OLD).unwrap());
+    kokctl.converge("apply");
+    clock.lap("a cluster");
+    kokctl.write_manifest(&lab.inventory(NEW).unwrap());
+    let member = || ok(&lab.host("cp1").unwrap(), "pgrep -x etcd");
+    let before = member();
+    let upgrade = |turn: &str| kokctl.verb("upgrade", &[turn, "--yes", "--bundle", &bundle]);
+    for turn in ["--emulate", "--take-back", "--emulate", "--finish"] {
+        let after = any((1..=8).collect());
+        println!("{turn} is killed after {after} steps");
+        killed::after(&kokctl, &["upgrade", turn, "--yes", "--bundle", &bundle], after);
+        let said = upgrade(turn);
+        assert_eq!(said.code, 0, "{said:?}");
+        println!("{}", said.stdout);
+        clock.lap(turn);
+        assert_eq!(member() == before, turn != "--finish", "{turn}: etcd goes on as it is until the end");
+        match turn {
+            "--emulate" => works_as_before(&lab, &kokctl, &bundle),
+            "--take-back" => is_back(&lab, &kokctl, &bundle),
+            _ => {}
+        }
+    }
+    let said = upgrade("--take-back");
+    assert!(said.code == 0 && said.stdout.contains("no control plane"), "it has ended: {said:?}");
+    kokctl.has_nothing_to_do();
+    assert_complete(&lab, NEW);
+    kubeadm::finds_nothing(&lab.host("cp1").unwrap(), NEW);
+}
+
+/// API servers say both; nothing else has another version, and only the two words go on.
+fn works_as_before(lab: &Lab, kokctl: &Kokctl<'_>, bundle: &str) {
+    let host = lab.host("cp1").unwrap();
+    let version = format!("kubectl --kubeconfig=/etc/kubernetes/admin.conf --server=https://{}:6443 get --raw /version", host.address());
+    let version: serde_json::Value = serde_json::from_str(&ok(&host, &version)).unwrap();
+    assert_eq!((version["gitVersion"].as_str(), version["emulationMinor"].as_str()), (Some(&*format!("v{NEW}")), Some("36")), "{version}");
+    let manifests = "cd /etc/kubernetes/manifests && grep -l emulated-version=1.36 *.yaml | wc -l && grep -c :3.6.8 etcd.yaml";
+    assert_eq!(ok(&host, manifests), "3\n1");
+    let kubelets = kubectl(lab, "get nodes -o jsonpath='{.items[*].status.nodeInfo.kubeletVersion}'");
+    assert_eq!(kubelets, format!("v{OLD} v{OLD}"));
+    let said = kokctl.verb("upgrade", &["--yes", "--bundle", bundle]);
+    assert!(said.code == 2 && said.stderr.contains("--take-back") && said.stderr.contains("--finish"), "{said:?}");
+    let said = kokctl.verb("upgrade", &["--emulate", "--bundle", bundle]);
+    assert!(said.code == 0 && said.stdout.contains("nothing to do") && said.stdout.contains("work as 1.36"), "{said:?}");
+    let said = kokctl.verb("apply", &["--bundle", bundle]);
+    assert!(said.code == 3 && said.stderr.contains("kokctl upgrade --take-back"), "{said:?}");
+    let said = kokctl.verb("status", &["--bundle", bundle]);
+    assert!(said.stdout.contains(&format!("{NEW} as 1.36")), "{said:?}");
+    kubectl(lab, &format!("create deployment web --image={}", image_of(kokctl.bundle(), "pause").0));
+    kubectl(lab, "rollout status deployment/web --timeout=120s");
+    kubectl(lab, "delete deployment web");
+}
+
+/// As if nothing had been, for the file of before.
+fn is_back(lab: &Lab, kokctl: &Kokctl<'_>, bundle: &str) {
+    let said = kokctl.verb("upgrade", &["--take-back", "--bundle", bundle]);
+    assert!(said.code == 0 && said.stdout.contains("nothing to do"), "{said:?}");
+    kokctl.write_manifest(&lab.inventory(OLD).unwrap());
+    kokctl.has_nothing_to_do();
+    assert_complete(lab, OLD);
+    kokctl.write_manifest(&lab.inventory(NEW).unwrap());
 }
 
 /// Nobody but the program itself knows what it takes there: the one that would not start is asked before the one that runs is ended.

@@ -1,12 +1,12 @@
 //! Wildcards of shells: `*`, `?`, `[abc]`, `[a-c]`, `[!abc]`.
 
 /// Whether a pattern has wildcards at all.
-pub(super) fn is_glob(pattern: &str) -> bool {
+pub(crate) fn is_glob(pattern: &str) -> bool {
     pattern.contains(['*', '?', '['])
 }
 
 /// Whether a whole text matches a pattern.
-pub(super) fn matches(pattern: &str, text: &str) -> bool {
+pub(crate) fn matches(pattern: &str, text: &str) -> bool {
     let pattern: Vec<Piece> = pieces(pattern);
     let text: Vec<char> = text.chars().collect();
     let (mut at, mut place) = (0, 0);

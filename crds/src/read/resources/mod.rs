@@ -10,6 +10,7 @@ use std::collections::BTreeMap;
 
 use crate::Problem;
 use crate::decode::{Decoder, Field, Fields, Form};
+use crate::inventory::{is_glob, matches};
 use crate::model::{HostResource, HostResources, Vars, Wish};
 use crate::tree::Value;
 use crate::variables::json;
@@ -197,8 +198,9 @@ pub(crate) fn hosts(decoder: &mut Decoder, field: &Field<'_>, places: &Places) -
     let mut meant: Vec<&str> = Vec::new();
     let words = decoder.texts(field, "it is a list of hosts, of their roles or groups, or `all`");
     if words.is_empty() && decoder.count() == before {
-        let problem = Problem::new("`on` names no host").at(field.position()).because("the entry would be for nobody");
-        decoder.report(problem.hint("leave `on` out to mean all hosts, or leave out the entry"));
+        let problem =
+            Problem::new(format!("`{}` names no host", field.name())).at(field.position()).because("the entry would be for nobody");
+        decoder.report(problem.hint(format!("leave `{}` out to mean all hosts, or leave out the entry", field.name())));
     }
     for (word, item) in words {
         let group = places.groups.get(word);
@@ -208,10 +210,12 @@ pub(crate) fn hosts(decoder: &mut Decoder, field: &Field<'_>, places: &Places) -
             meant.push(host);
         } else if let Some(group) = group {
             meant.extend(group.iter().map(String::as_str));
+        } else if places.hosts.iter().any(|host| is_glob(word) && matches(word, host)) {
+            meant.extend(places.hosts.iter().filter(|host| matches(word, host)).map(String::as_str));
         } else {
             let known: Vec<&str> = places.groups.keys().chain(&places.hosts).map(String::as_str).chain([ALL]).collect();
-            let problem = Problem::new(format!("`on` cannot be {}", quote(word))).at(item.position());
-            let problem = problem.because("it names hosts of the file, their roles or groups, or `all`");
+            let problem = Problem::new(format!("`{}` cannot be {}", field.name(), quote(word))).at(item.position());
+            let problem = problem.because("it names hosts of the file (`web-*` several), their roles or groups, or `all`");
             decoder.report(with_nearest(problem, word, &known, "name a host, a role or a group of the file"));
         }
     }

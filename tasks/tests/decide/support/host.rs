@@ -178,8 +178,13 @@ impl Host {
 
     /// Somebody else puts a version there, and starts it or does not.
     pub(crate) fn has_version(&mut self, program: &str, running: &str, next: &str) {
-        let installed = Installed { running: version_of(running), next: version_of(next) };
+        let installed = Installed { running: version_of(running), next: version_of(next), ..Installed::default() };
         self.versions.insert(program.to_owned(), installed);
+    }
+
+    /// A program that is there works as another minor version.
+    pub(crate) fn works_as(&mut self, program: &str, minor: Option<(u64, u64)>) {
+        self.versions.get_mut(program).unwrap().emulates = minor;
     }
 
     /// Those of the bundle, but for what somebody else has put there.
@@ -188,7 +193,7 @@ impl Host {
             let version = version_of(if program == ETCD { "3.7.0" } else { "1.37.1" });
             let (file, unit) = (format!("/usr/local/bin/{program}"), format!("{program}.service"));
             let is_pod = self.has(&format!("/etc/kubernetes/manifests/{program}.yaml"));
-            let installed = Installed { running: version.clone().filter(|_| self.is_active(&unit)), next: version };
+            let installed = Installed { running: version.clone().filter(|_| self.is_active(&unit)), next: version, ..Installed::default() };
             (is_pod || self.has(&file)).then(|| (program.to_owned(), installed))
         };
         let of_bundle = [KUBELET].into_iter().chain(STATIC_PODS).filter_map(there);
