@@ -124,7 +124,8 @@ fn wanted(arguments: &Arguments) -> Result<Wanted, Vec<Failure>> {
     Ok(Wanted { cluster, lost, from, agreed: asked.agreed_at.filter(|_| is_same) })
 }
 
-fn no_party<'a>(host: &str, option: &str, what: &str, known: impl Iterator<Item = &'a Host>) -> Failure {
+/// Why a host that was named is none of those that may be.
+pub(super) fn no_party<'a>(host: &str, option: &str, what: &str, known: impl Iterator<Item = &'a Host>) -> Failure {
     let known = known.map(|host| host.name.as_str()).collect::<Vec<_>>().join(", ");
     let failure = Failure::new(Kind::Input, format!("{host} is no host {what}")).at(option);
     failure.because(format!("those of the file are {known}")).hint("name one of these")

@@ -10,14 +10,14 @@ use kok_tasks::artifact::{Artifact, Supply};
 use kok_tasks::backup::{fits_file, fits_member, fits_new_hosts};
 use kok_tasks::plan::Selection;
 use kok_tasks::preconditions::check_chosen;
-use kok_tasks::recovery::{Origin, Recovery};
+use kok_tasks::recovery::{Origin, Recovery, parties, takes_part};
 
 use super::backup::{IdentityArgument, Local, told};
 use super::changing::{ChangingArguments, Session, failures};
 use super::common::BundleArgument;
 use super::files::{ExtraVars, NamedFiles};
 use super::process;
-use super::recover::{ask, snapshot};
+use super::recover::{ask, no_party, snapshot};
 use crate::artifacts::BundleFolder;
 use crate::backup::{Contents, Spool, read};
 use crate::clock::Clock;
@@ -141,11 +141,15 @@ fn half_way(error: Error) -> Vec<Failure> {
 impl Arguments {
     /// Whether the command line can be meant.
     fn right(&self, cluster: &Cluster) -> Result<(), Failure> {
+        let in_file = |name: &&String| cluster.host(name).is_some();
+        if let Some(host) = self.lost.iter().filter(in_file).find(|name| !cluster.host(name).is_some_and(takes_part)) {
+            return Err(no_party(host, "--lost", "with a member of etcd or a control plane", parties(cluster)));
+        }
         let is_member = |name: &str| cluster.host(name).is_some_and(|host| host.roles.etcd);
         let member = self.member.iter().find(|host| !is_member(host) || self.lost.contains(host));
         member.map_or(Ok(()), |host| {
             let failure = Failure::new(Kind::Input, format!("the new etcd can't be made on {host}")).at("--member");
-            Err(failure.because("it is no host with a member of etcd, or is given up").hint("name a control plane, or leave it out"))
+            Err(failure.because("it is no host with a member of etcd, or is given up").hint("name a host of etcd, or leave it out"))
         })
     }
 

@@ -181,7 +181,10 @@ fn way_words(cluster: &Cluster, way: &Way, turn: Turn) -> Vec<String> {
         });
         return words;
     }
-    words.push(format!("{}: {}", cluster.name, way.hops.iter().map(hop_words).collect::<Vec<_>>().join(", then ")));
+    words.push(match turn {
+        Turn::TakeBack => format!("{}: control planes back to Kubernetes {to}, as which they work", cluster.name),
+        _ => format!("{}: {}", cluster.name, way.hops.iter().map(hop_words).collect::<Vec<_>>().join(", then ")),
+    });
     let numbered = way.stages.iter().enumerate();
     words.extend(
         numbered.map(|(index, stage)| format!("stage {} {:<15} {}", index + 1, stage.name.to_string(), stage_words(cluster, stage))),

@@ -8,6 +8,7 @@ use crate::Problem;
 use crate::decode::{Decoder, Field, Form};
 use crate::model::{Pool, Serial};
 use crate::syntax::duration::duration;
+use crate::tree::Value;
 use crate::variables::scalar;
 use crate::words::quote;
 
@@ -33,6 +34,9 @@ pub(crate) const POOL: Form = Form {
     ],
 };
 
+/// Each is a stage, of which a run has 32 at most, and the way there has some besides.
+pub(crate) const MOST: usize = 20;
+
 /// Nobody sits by a run for longer; who wants to wait until tomorrow stops with `--limit`.
 const LONGEST: Duration = Duration::from_secs(24 * 3600);
 
@@ -42,7 +46,14 @@ pub(crate) fn read(decoder: &mut Decoder, field: &Field<'_>, places: &Places) ->
     let Some(list) = fields.get("pools") else { return Vec::new() };
     let items = decoder.list(&list, "it is a list of pools, each with a `name` and the hosts that it has as `match`");
     let mut pools: Vec<Pool> = Vec::new();
-    for item in items.unwrap_or_default() {
+    let items = items.unwrap_or_default();
+    if items.len() > MOST {
+        let problem = Problem::new(format!("there are {} pools", items.len())).at(list.position());
+        let problem = problem.because(format!("each is a stage of an upgrade, and more than {MOST} are too many for one run"));
+        decoder.report(problem.hint("put workers of several pools into one"));
+        return Vec::new();
+    }
+    for item in items {
         let Some(pool) = pool(decoder, &item, places) else { continue };
         if let Some(problem) = pools.iter().find_map(|first| twice(&pool, first)) {
             decoder.report(problem);
@@ -72,6 +83,11 @@ fn pool(decoder: &mut Decoder, item: &Field<'_>, places: &Places) -> Option<Pool
 
 /// Control planes have their kubelets changed one after the other, before all workers.
 fn workers(decoder: &mut Decoder, field: &Field<'_>, places: &Places) -> Option<Vec<String>> {
+    if matches!(&field.node.value, Value::List(words) if words.is_empty()) {
+        let problem = Problem::new("`match` names no worker").at(field.position()).because("the pool would have nobody");
+        decoder.report(problem.hint("name workers, or leave the pool out"));
+        return None;
+    }
     let meant = hosts(decoder, field, places)?;
     let is_worker = |name: &String| {
         let of = |group: &str| places.groups.get(group).is_some_and(|hosts| hosts.contains(name));
@@ -151,6 +167,8 @@ mod tests {
             ("{name: a, match: [web-1], soak: 2d}", "`soak` cannot be `2d`"),
             ("{name: a, on: [web-1]}", "as `match`"),
             ("{match: [web-1]}", "name"),
+            ("{name: a, match: []}", "`match` names no worker"),
+            (&["{name: a, match: [web-1]}"; 21].join(", "), "there are 21 pools"),
         ] {
             let problems = read(&format!("{{pools: [{pools}]}}")).err().unwrap_or_default();
             assert!(format!("{problems:?}").contains(says), "{pools}: {problems:?}");

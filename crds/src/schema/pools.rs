@@ -3,14 +3,11 @@
 use serde_json::{Value, json};
 
 use super::property::{Property, fields, integer, map, property, text, texts};
-use crate::read::pools::{POOL, UPGRADE};
-
-/// Each is a stage of an upgrade, of which a run has 32 at most.
-const MOST_POOLS: u32 = 20;
+use crate::read::pools::{MOST, POOL, UPGRADE};
 
 /// The field.
 pub(super) fn upgrade() -> Property {
-    let pools = json!({"type": "array", "items": pool(), "maxItems": MOST_POOLS});
+    let pools = json!({"type": "array", "items": pool(), "maxItems": MOST});
     let properties = vec![property("pools", "Workers that are taken together, pool after pool; those of none come last.", pools)];
     property("upgrade", "How `kokctl upgrade` goes through the workers.", map(&fields(&UPGRADE), &[], properties))
 }

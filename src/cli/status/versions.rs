@@ -8,7 +8,12 @@ pub(super) fn lines(versions: &Versions) -> Vec<String> {
     if several.len() < 2 {
         return Vec::new();
     }
-    let said = format!("versions: Kubernetes {} run side by side: somebody is upgrading the cluster, not kokctl", several.join(" and "));
+    let mut programs = versions.0.iter().flat_map(|host| host.programs.values());
+    let word = match programs.any(|installed| installed.emulates.is_some()) {
+        true => "control planes work as the version of before: `kokctl upgrade --finish` goes on, `kokctl upgrade --take-back` leads back",
+        false => "an upgrade has not come to its end, which `kokctl upgrade` goes on with",
+    };
+    let said = format!("versions: Kubernetes {} run side by side: {word}", several.join(" and "));
     [said].into_iter().chain(versions.table().lines().map(|line| format!("  {line}"))).collect()
 }
 
@@ -28,12 +33,15 @@ mod tests {
     fn several_versions_are_told_by_host_and_one_is_not() {
         let versions = Versions(vec![host("cp1", "v1.37.1"), host("worker1", "v1.36.3"), host("worker2", "v1.36.3")]);
         let expected = [
-            "versions: Kubernetes 1.36.3 and 1.37.1 run side by side: somebody is upgrading the cluster, not kokctl",
+            "versions: Kubernetes 1.36.3 and 1.37.1 run side by side: an upgrade has not come to its end, which `kokctl upgrade` goes on with",
             "  host              kubelet",
             "  cp1               1.37.1",
             "  worker1, worker2  1.36.3",
         ];
         assert_eq!(lines(&versions), expected);
         assert_eq!(lines(&Versions(vec![host("cp1", "v1.37.1"), host("worker1", "v1.37.1")])), Vec::<String>::new());
+        let mut waits = versions;
+        waits.0.iter_mut().flat_map(|host| host.programs.values_mut()).for_each(|installed| installed.emulates = Some((1, 36)));
+        assert!(lines(&waits).first().is_some_and(|line| line.contains("--take-back")));
     }
 }

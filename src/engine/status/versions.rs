@@ -14,11 +14,16 @@ pub struct ProgramVersions {
     pub running: Option<String>,
     /// Of what its next start would run.
     pub next: Option<String>,
+    /// The minor version that it is told to work as, as `1.36`, where that is an older one than its own.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub emulates: Option<String>,
 }
 
 impl ProgramVersions {
     fn new(installed: &Installed) -> Self {
-        Self { running: installed.running.as_ref().map(ToString::to_string), next: installed.next.as_ref().map(ToString::to_string) }
+        let told = |version: &Option<semver::Version>| version.as_ref().map(ToString::to_string);
+        let emulates = installed.emulates.map(|(major, minor)| format!("{major}.{minor}"));
+        Self { running: told(&installed.running), next: told(&installed.next), emulates }
     }
 }
 

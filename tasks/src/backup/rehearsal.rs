@@ -27,8 +27,8 @@ const WORK: &str = "/var/lib/kokctl/rehearsal";
 /// Prints what [`Rehearsed::read`] reads. Whoever has asked may be gone: it ends by itself, within its own deadlines, and what it has made goes with it. What one
 /// has left that was killed with its host goes with the next.
 ///
-/// The programs are those that the host's static pods run, and its unit where etcd is one. They have a network of their own with nothing in it but its loopback, so that they meet nobody, and
-/// whoever is no root on the host can't ask them. An etcd whose data are thrown away need not wait for the disk, which is that of the cluster's own.
+/// The programs are those that the host's static pods run, and its unit where etcd is one. They have a network of their own with nothing in it but its
+/// loopback, so that they meet nobody, and whoever is no root on the host can't ask them. An etcd whose data are thrown away need not wait for the disk, which is that of the cluster's own.
 const BEGIN: &str = r#"exec 3<&0 </dev/null
 trap '' PIPE
 mkdir -p -m 700 /run/kokctl /var/lib/kokctl

@@ -3,7 +3,7 @@
 use super::parse::{ParseError, Section, text_of};
 
 /// A member that runs has its database locked, and says its revision itself; of one that does not, etcd's own program reads it, out of the image that
-/// the member ran by. Without its database or its log, what is left of them is nothing that a recovery could start from: a member that runs still may
+/// the member ran by, or that which its unit runs. Without its database or its log, what is left of them is nothing that a recovery could start from: a member that runs still may
 /// have both of them open, and nobody else ever will.
 pub(super) const SCRIPT: &str = r#"mark etcd-data
 if [ -d /var/lib/etcd ]; then echo "free $(df -k --output=avail -- /var/lib/etcd | tail -n 1)"; fi
@@ -25,6 +25,8 @@ $one
       "$image" "$name" /usr/local/bin/etcdutl snapshot status /snap/db --write-out=json </dev/null 2>/dev/null)"
     /usr/local/bin/ctr -n k8s.io tasks delete -f "$name" >/dev/null 2>&1
     /usr/local/bin/ctr -n k8s.io containers delete "$name" >/dev/null 2>&1
+  elif [ -f /etc/etcd/etcd.yaml ] && [ -x /usr/local/bin/etcdutl ] && ! systemctl is-active --quiet etcd.service; then
+    echo "status $(timeout 30 /usr/local/bin/etcdutl snapshot status /var/lib/etcd/member/snap/db --write-out=json </dev/null 2>/dev/null)"
   fi
 fi
 "#;

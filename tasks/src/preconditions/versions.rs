@@ -10,6 +10,7 @@ use super::Findings;
 use super::needed::UPGRADE;
 use crate::observe::KUBELET;
 use crate::plan::{Refusal, Seen};
+use crate::upgrade::has_own_emulation;
 use crate::versions::{HostVersions, Versions, named};
 
 /// Checks that what runs is one version of Kubernetes, that of the file.
@@ -134,7 +135,7 @@ impl<'a> Judged<'a> {
     /// What a person has left to do, in its order.
     fn what_is_left(&self) -> String {
         let mut programs = self.versions.0.iter().flat_map(|host| host.programs.values());
-        if programs.any(|installed| installed.emulates.is_some()) {
+        if !has_own_emulation(self.cluster) && programs.any(|installed| installed.emulates.is_some()) {
             return "control planes work as the version of before: `kokctl upgrade --finish` goes on to the end, and `kokctl upgrade --take-back` leads back".to_owned();
         }
         let Some(newest) = self.versions.newest_of_control_planes().or_else(|| self.versions.of_kubernetes().into_iter().max()) else {

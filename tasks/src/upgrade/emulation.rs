@@ -80,7 +80,8 @@ fn emulate(cluster: &Cluster, running: &Running, to: &Version, bundle: &Bundle) 
         return Err(not(format!("{to} can't work as {}.{}", minor.0, minor.1), because, hint));
     }
     let strange = running.planes.iter().find(|(host, is)| match running.emulated.get(*host) {
-        Some(as_minor) => *is != to || *as_minor != minor,
+        // One that was cut off runs still what it had.
+        Some(as_minor) => (*is != to && *is != shared) || *as_minor != minor,
         None => *is != shared,
     });
     if let Some((host, is)) = strange {
@@ -113,7 +114,7 @@ fn alpha(cluster: &Cluster) -> Option<Refused> {
 
 fn finish(running: &Running, to: &Version, bundle: &Bundle) -> Result<Vec<Hop>, Refused> {
     let newest = running.planes.values().max().ok_or(Refused::Nothing)?;
-    if !running.emulated.is_empty() && newest != to {
+    if !running.emulated.is_empty() && newest != to && Some(newest) != running.shared.as_ref() {
         let because = format!("{} have {newest}, and {to} is asked for", names(running));
         return Err(not(
             "the upgrade that was begun is another one",
@@ -125,7 +126,10 @@ fn finish(running: &Running, to: &Version, bundle: &Bundle) -> Result<Vec<Hop>, 
 }
 
 fn take_back(running: &Running, bundle: &Bundle) -> Result<Vec<Hop>, Refused> {
-    let Some(shared) = &running.shared else { return Err(Refused::Nothing) };
+    let Some(shared) = &running.shared else {
+        let because = "no API server answers that would say it, and neither another control plane nor a kubelet has that minor version";
+        return Err(not("nobody knows what it would be taken back to", because, "have one API server answer, and say the same again"));
+    };
     let itself: Vec<&str> = running
         .planes
         .iter()

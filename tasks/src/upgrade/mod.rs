@@ -14,8 +14,8 @@ pub use check::{CheckName, Found, check, looks};
 pub use emulation::{Turn, hops, leads_to};
 pub(crate) use path::etcd_gate;
 pub use path::{Hop, Refused, path};
-pub(crate) use running::EMULATED_VERSION;
 pub use running::Running;
+pub(crate) use running::{EMULATED_VERSION, has_own_emulation};
 pub use stages::{Part, Pause, Stage, StageName, Wish, left, stages};
 
 /// How many minor versions a kubelet may be behind an API server (Kubernetes, "Version Skew Policy").

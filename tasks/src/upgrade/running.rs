@@ -5,10 +5,10 @@ use std::collections::BTreeMap;
 use kok_crds::model::Cluster;
 use semver::Version;
 
-use crate::observe::{ETCD, KUBELET, STATIC_PODS};
+use crate::observe::{API_SERVER, ETCD, KUBELET};
 use crate::plan::{Refusal, Seen};
 use crate::preconditions;
-use crate::versions::Versions;
+use crate::versions::{HostVersions, Versions};
 
 /// The option by which API server, controller manager and scheduler work as an older version (KEP-4330).
 pub(crate) const EMULATED_VERSION: &str = "emulated-version";
@@ -39,8 +39,9 @@ impl Running {
         let is_the_owners = has_own_emulation(cluster);
         for (host, versions) in cluster.hosts.iter().zip(Versions::of(cluster, seen).0) {
             let name = || host.name.clone();
-            let emulates = STATIC_PODS.iter().filter_map(|program| versions.of(program)?.emulates).next();
-            running.emulated.extend(emulates.filter(|_| host.roles.control_plane && !is_the_owners).map(|minor| (name(), minor)));
+            if host.roles.control_plane && !is_the_owners {
+                running.emulated.extend(emulates(&versions, running.shared.as_ref()).map(|minor| (name(), minor)));
+            }
             let oldest = |program: &str| versions.of(program).and_then(|installed| installed.all().min().cloned());
             match versions.of_control_plane().min().cloned() {
                 Some(version) if host.roles.control_plane => drop(running.planes.insert(name(), version)),
@@ -57,7 +58,17 @@ impl Running {
                 _ => {}
             }
         }
+        running.shared = running.shared.take().or_else(|| running.before());
         if unknown.is_empty() { Ok(running) } else { Err(unknown.into_iter().map(|what| unknown_version(&what)).collect()) }
+    }
+
+    /// The version of before, where no API server says it because the new one does not come up: of the emulated minor version the one that other control planes
+    /// have, or their kubelets, which stay.
+    fn before(&self) -> Option<Version> {
+        let minor = self.emulated.values().next()?;
+        let others = self.planes.iter().filter(|(host, _)| !self.emulated.contains_key(*host)).map(|(_, version)| version);
+        let kubelets = self.planes.keys().filter_map(|host| self.kubelets.get(host)).chain(self.kubelets.values());
+        others.chain(kubelets).find(|version| (version.major, version.minor) == *minor).cloned()
     }
 
     /// The oldest and the newest version of control planes.
@@ -72,9 +83,16 @@ impl Running {
     }
 }
 
+/// What a control plane's next start works as. One that has the version which the cluster says of itself does so because its owner wants it, as by a patch of
+/// kubeadm's: nothing was begun there.
+fn emulates(versions: &HostVersions, shared: Option<&Version>) -> Option<(u64, u64)> {
+    let api_server = versions.of(API_SERVER)?;
+    api_server.emulates.filter(|_| shared.is_none() || api_server.next.as_ref() != shared)
+}
+
 /// Whether the file itself says what API servers work as: then no upgrade has, and none takes that away.
 #[must_use]
-pub(super) fn has_own_emulation(cluster: &Cluster) -> bool {
+pub(crate) fn has_own_emulation(cluster: &Cluster) -> bool {
     cluster.settings.components.api_server.options.contains_key(EMULATED_VERSION)
 }
 

@@ -74,6 +74,11 @@ fn control_planes_alone_go_on_and_come_back_and_the_rest_follows_a_word() {
         assert_eq!(told(Turn::Emulate, planes, "1.37.1"), "1.37.1 None false Some((1, 36))", "{planes:?}");
     }
     assert_eq!(told(Turn::Emulate, &[there, there], "1.37.1"), "", "it is done");
+    // Its manifest is there already, and what ran before runs still.
+    for (turn, goes) in [(Turn::Emulate, "1.37.1 None"), (Turn::TakeBack, "1.36.3 None"), (Turn::Finish, "1.37.1 Some(")] {
+        let is = told(turn, &["1.36.3~1.36"], "1.37.1");
+        assert!(is.starts_with(goes), "{turn:?}: {is}");
+    }
     for planes in [&[there, "1.36.3"][..], &[there, there]] {
         assert_eq!(told(Turn::TakeBack, planes, "1.37.1"), "1.36.3 None false None", "{planes:?}");
         assert!(told(Turn::Whole, planes, "1.37.1").contains("--take-back"), "{planes:?}");
@@ -108,6 +113,28 @@ fn what_is_no_way_is_said() {
     assert!(of("emulated-version: \"1.36\"", &ALL).contains("sets the option"), "the owner's own");
     assert!(of("runtime-config: api/alpha=true", &ALL).contains("alpha"));
     assert!(of("", &["1.37.1"]).contains("Kubernetes 1.36.3"), "what runs may have to come back");
+}
+
+/// With one control plane nobody else could say it, and that the new one does not come up is a reason to go back.
+#[test]
+fn what_an_api_server_that_is_away_can_not_say_other_hosts_do() {
+    let mut world = old();
+    works(&mut world, "1.37.1", Some((1, 36)));
+    for plane in ["cp1", "cp2", "cp3"] {
+        world.host(plane).down.extend(["kube-apiserver".to_owned()]);
+    }
+    let running = |world: &World| Running::of(&world.cluster, &world.seen()).unwrap();
+    assert_eq!(running(&world).shared, Some(v("1.36.3")), "by kubelets, which stay");
+    let way = way(&world, Turn::TakeBack);
+    assert_eq!(way.iter().map(|stage| stage.name.as_str()).collect::<Vec<_>>(), ["control-planes"]);
+}
+
+/// An option that the owner's patch of kubeadm's has put there is no upgrade that waits.
+#[test]
+fn what_works_as_an_older_version_by_its_owners_wish_is_upgraded_as_any() {
+    let mut world = old();
+    works(&mut world, "1.36.3", Some((1, 35)));
+    assert!(Running::of(&world.cluster, &world.seen()).unwrap().emulated.is_empty());
 }
 
 fn way(world: &World, turn: Turn) -> Vec<Stage> {

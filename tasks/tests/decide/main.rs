@@ -74,6 +74,7 @@ mod support;
 mod targets;
 mod templates;
 mod tokens;
+mod upgrade_pools;
 mod upgrades;
 mod validity;
 mod versions;

@@ -1,10 +1,8 @@
 //! The stages of an upgrade, as plans: what each changes, and in which order.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::time::Duration;
 
-use kok_crds::Position;
-use kok_crds::model::{Cluster, Pool, Serial};
+use kok_crds::model::Cluster;
 use kok_tasks::bundle::Bundle;
 use kok_tasks::observe::{API_SERVER, ETCD, ImageState, KUBELET, Look, Observations, Rule, Webhook, Webhooks};
 use kok_tasks::plan::{Plan, StepId};
@@ -14,8 +12,8 @@ use crate::support::world::World;
 use crate::support::{NOW, bundle, highly_available, step_id};
 
 const OLD: &str = "1.36.3";
-const NEW: &str = "1.37.1";
-const PLANES: [&str; 3] = ["cp1", "cp2", "cp3"];
+pub(crate) const NEW: &str = "1.37.1";
+pub(crate) const PLANES: [&str; 3] = ["cp1", "cp2", "cp3"];
 const WORKERS: [&str; 2] = ["worker1", "worker2"];
 
 /// The bundle with the version before, its etcd and the one in between.
@@ -88,7 +86,7 @@ fn named(stages: &[Stage], name: StageName) -> Stage {
     stages.iter().find(|stage| stage.name == name).cloned().unwrap()
 }
 
-fn plan_of(world: &World, stage: &Stage) -> Plan {
+pub(crate) fn plan_of(world: &World, stage: &Stage) -> Plan {
     let mut world = world.clone();
     world.cluster = stage.cluster.clone();
     world.plan()
@@ -114,7 +112,7 @@ pub(crate) fn is_after(plan: &Plan, later: &StepId, earlier: &StepId) -> bool {
     false
 }
 
-fn ordered(plan: &Plan, steps: &[(&str, &str, &str)]) {
+pub(crate) fn ordered(plan: &Plan, steps: &[(&str, &str, &str)]) {
     for pair in steps.windows(2) {
         let [(earlier, later)] = [(pair[0], pair[1])];
         let id = |(host, task, name): (&str, &str, &str)| step_id(host, task, name);
@@ -380,61 +378,4 @@ fn disks_have_room_for_another_version() {
     assert_eq!(found_by("/data", 1_649, 50_000, &begun), [], "an upgrade that was cut off goes on");
     let nearly = found("/data", 5_000, 50_000);
     assert!(nearly.len() == 1 && !nearly[0].0 && nearly[0].1.contains("DiskPressure"), "{nearly:?}");
-}
-
-fn with_pools(pools: &[(&str, &[&str], Option<Serial>, u64)]) -> Vec<Pool> {
-    let origin = Position { file: "cluster.yaml".into(), line: 1, column: 1 };
-    let pool = |(name, hosts, serial, soak): &(&str, &[&str], Option<Serial>, u64)| Pool {
-        name: (*name).to_owned(),
-        hosts: hosts.iter().map(|host| (*host).to_owned()).collect(),
-        serial: *serial,
-        order: 0,
-        soak: Duration::from_secs(*soak),
-        origin: origin.clone(),
-    };
-    pools.iter().map(pool).collect()
-}
-
-/// A pool is a stage of its own; in it, a node is looked at for as long as the pool says before another one is taken.
-#[test]
-fn workers_come_pool_after_pool_and_each_is_looked_at_before_the_next() {
-    let world = old();
-    let running = Running::of(&world.cluster, &world.seen()).unwrap();
-    let hops = path(&running, &NEW.parse().unwrap(), &world.bundle).unwrap();
-    let stages_of = |pools: &[(&str, &[&str], Option<Serial>, u64)]| {
-        let cluster = Cluster { pools: with_pools(pools), ..of_version(NEW) };
-        let all = stages(&cluster, &running, &hops, &Wish::default()).unwrap();
-        all.into_iter().filter(|stage| stage.name == StageName::Kubelets).collect::<Vec<_>>()
-    };
-    let told = |stages: &[Stage]| stages.iter().map(|stage| stage.hosts.join(",")).collect::<Vec<_>>();
-    assert_eq!(told(&stages_of(&[])), ["cp1,cp2,cp3,worker1,worker2"]);
-    assert_eq!(told(&stages_of(&[("late", &["worker2"], None, 0)])), ["cp1,cp2,cp3", "worker2", "worker1"]);
-    let both = stages_of(&[("all", &["worker1", "worker2"], Some(Serial::Share(50)), 600)]);
-    assert_eq!(told(&both), ["cp1,cp2,cp3", "worker1,worker2"]);
-    assert_eq!((both[1].cluster.settings.serial, both[0].cluster.settings.serial), (Serial::Count(1), of_version(NEW).settings.serial));
-    let mut world = world;
-    // Control planes have theirs by then.
-    for name in PLANES {
-        [API_SERVER, "kube-controller-manager", "kube-scheduler", KUBELET]
-            .iter()
-            .for_each(|program| world.host(name).has_version(program, NEW, NEW));
-    }
-    let plan = plan_of(&world, &both[1]);
-    let of = |host: &'static str, name: &'static str| (host, "kubelet-join", name);
-    ordered(
-        &plan,
-        &[
-            of("worker1", "cordoned"),
-            of("worker1", "still-ready"),
-            of("worker1", "ran"),
-            of("worker1", "soaked"),
-            of("worker2", "cordoned"),
-        ],
-    );
-    let quick = stages_of(&[("all", &["worker1", "worker2"], Some(Serial::Count(2)), 600)]);
-    let plan = plan_of(&world, &quick[1]);
-    assert!(
-        !is_after(&plan, &step_id("worker2", "kubelet-join", "cordoned"), &step_id("worker1", "kubelet-join", "soaked")),
-        "two at a time"
-    );
 }

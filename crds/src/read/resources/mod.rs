@@ -198,9 +198,8 @@ pub(crate) fn hosts(decoder: &mut Decoder, field: &Field<'_>, places: &Places) -
     let mut meant: Vec<&str> = Vec::new();
     let words = decoder.texts(field, "it is a list of hosts, of their roles or groups, or `all`");
     if words.is_empty() && decoder.count() == before {
-        let problem =
-            Problem::new(format!("`{}` names no host", field.name())).at(field.position()).because("the entry would be for nobody");
-        decoder.report(problem.hint(format!("leave `{}` out to mean all hosts, or leave out the entry", field.name())));
+        let problem = Problem::new("`on` names no host").at(field.position()).because("the entry would be for nobody");
+        decoder.report(problem.hint("leave `on` out to mean all hosts, or leave out the entry"));
     }
     for (word, item) in words {
         let group = places.groups.get(word);
