@@ -33,9 +33,12 @@ pub(super) struct SerialOption {
 }
 
 impl SerialOption {
-    /// Takes it over into the cluster: what the command line says wins.
+    /// Takes it over into the cluster: what the command line says wins, over what pools say too.
     pub(super) fn tell(&self, cluster: &mut Cluster) {
-        cluster.settings.serial = self.serial.unwrap_or(cluster.settings.serial);
+        if let Some(serial) = self.serial {
+            cluster.settings.serial = serial;
+            cluster.pools.iter_mut().for_each(|pool| pool.serial = None);
+        }
     }
 }
 

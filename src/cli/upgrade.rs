@@ -297,7 +297,7 @@ mod tests {
     #![allow(clippy::unwrap_used, reason = "these are tests")]
 
     use super::super::test_files::read_line;
-    use super::{Arguments, Turn, wanted};
+    use super::{Arguments, Turn, Wanted, wanted};
 
     const FILE: &str = "apiVersion: kubean.io/v1alpha1\nkind: Cluster\nmetadata: {name: c}\nspec:\n  kubernetesVersion: 1.37.1\n  hosts:\n
   - {name: cp1, address: 10.0.0.11, roles: [control-plane]}\n  - {name: w1, address: 10.0.0.12, roles: [worker]}\n";
@@ -310,6 +310,13 @@ mod tests {
         let chosen = read(&["--to", "1.37.2", "--limit", "w1", "--part", "workers"]).map_err(|failures| format!("{failures:?}")).unwrap();
         assert_eq!((chosen.to.to_string().as_str(), chosen.wish.limit.as_slice()), ("1.37.2", &["w1".to_owned()][..]));
         assert!(chosen.wish.part.is_some());
+        let with_pool = format!("{FILE}  upgrade: {{pools: [{{name: a, match: [w1], serial: 7}}]}}\n");
+        let of_pool = |options: &[&str]| {
+            let wanted = read_line(&with_pool, ("upgrade", ""), options, |arguments: &Arguments| wanted(arguments));
+            let Wanted { cluster, .. } = wanted.map_err(|failures| format!("{failures:?}")).unwrap();
+            cluster.pools.first().unwrap().serial.unwrap_or(cluster.settings.serial).to_string()
+        };
+        assert_eq!((of_pool(&[]).as_str(), of_pool(&["--serial", "3"]).as_str()), ("7", "3"), "the command line wins");
         let turn = |option: &str| read(&[option]).map_err(|failures| format!("{failures:?}")).unwrap().turn;
         assert_eq!([turn("--emulate"), turn("--finish"), turn("--take-back")], [Turn::Emulate, Turn::Finish, Turn::TakeBack]);
     }
