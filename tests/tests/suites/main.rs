@@ -59,7 +59,7 @@ mod operator_pod_story;
 mod operator_story;
 mod own_etcd;
 mod own_members;
-mod own_recovers;
+mod own_recovery;
 mod packages;
 mod prepared;
 mod pulled;
