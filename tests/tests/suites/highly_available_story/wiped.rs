@@ -14,9 +14,6 @@ const KUBECTL: &str = "kubectl --kubeconfig /etc/kubernetes/admin.conf --request
 /// What was stored while one was away.
 const VALUE: &str = "acknowledged-by-two-of-three";
 
-/// The first time etcd was started by the manifest of its founding, or by one that was made again since then.
-const REFUSALS: [&str; 2] = ["/var/lib/etcd/member/kokctl-ca.crt: no such file or directory", "could not retrieve cluster information"];
-
 pub fn and_started_beside_one_that_lags_behind(lab: &Lab, kokctl: &Kokctl<'_>) {
     let mut left = control_planes(lab);
     let mut take = || {
@@ -40,7 +37,7 @@ pub fn and_started_beside_one_that_lags_behind(lab: &Lab, kokctl: &Kokctl<'_>) {
     wait_for("etcd refuses to start without its data", 120, || {
         has_founded_nothing(&wiped);
         let log = ok(&wiped, "cat /var/log/pods/kube-system_etcd-*/etcd/*.log 2>/dev/null || :");
-        REFUSALS.iter().any(|words| log.contains(words))
+        member::REFUSALS.iter().any(|words| log.contains(words))
     });
     lagging.power_on().unwrap();
     wait_for("the one that lags behind runs, and has no leader", 120, || ok(&lagging, ASKED) == NO_ANSWER);
