@@ -87,6 +87,15 @@ impl Authority {
         self.key.as_ref().map(PrivateKey::pem)
     }
 
+    /// The certificate of the one that signs, without those that stand beside it.
+    #[must_use]
+    pub fn signer_pem(&self) -> String {
+        let blocks = self.certificate_pem.split_inclusive("-----END CERTIFICATE-----");
+        let blocks = blocks.filter_map(|block| Some(format!("{}\n", block.get(block.find("-----BEGIN CERTIFICATE-----")?..)?)));
+        let is_own = |block: &String| inspect_certificate(block).is_ok_and(|facts| facts.sha256 == self.facts.sha256);
+        blocks.into_iter().find(is_own).unwrap_or_else(|| self.certificate_pem.clone())
+    }
+
     /// What the certificate of the one that signs says.
     #[must_use]
     pub fn facts(&self) -> &CertificateFacts {
@@ -159,6 +168,20 @@ impl Authorities {
             None => PrivateKey::generate(policy.algorithm, randomness)?,
         };
         Ok(Self { kubernetes, etcd, front_proxy, service_account, token_keys: found.token_keys })
+    }
+
+    /// The same with another authority in the place of one of the three; without a key that one's own key signs.
+    ///
+    /// # Errors
+    /// Those of [`Authority::from_pem`].
+    pub fn with(self, kind: AuthorityKind, certificate_pem: String, key: Option<Secret>) -> Result<Self, PkiError> {
+        let key = key.or_else(|| self.get(kind).key_pem().cloned());
+        let authority = Authority::from_pem(certificate_pem, key)?;
+        Ok(match kind {
+            AuthorityKind::Kubernetes => Self { kubernetes: authority, ..self },
+            AuthorityKind::Etcd => Self { etcd: authority, ..self },
+            AuthorityKind::FrontProxy => Self { front_proxy: authority, ..self },
+        })
     }
 
     /// One of the three authorities.

@@ -78,6 +78,11 @@ pub(super) async fn run(arguments: &Arguments) -> Result<(), Vec<Failure>> {
         let hint = "`kokctl certs rotate service-account` goes on with it, and with --finish has the one from before refused";
         status_line(&failure.hint(hint).as_warning());
     }
+    for name in &status.replacing_authorities {
+        let failure = Failure::new(Kind::Host, format!("the certificate authority `{name}` is being replaced"));
+        let hint = format!("`kokctl certs rotate ca {name}` goes on with it, and with --finish has nobody trust the one from before");
+        status_line(&failure.because("hosts trust two of them").hint(hint).as_warning());
+    }
     // What could be seen is shown; that not all could be is still said, and told by the exit code.
     if failures.is_empty() { Ok(()) } else { Err(failures) }
 }

@@ -19,7 +19,7 @@ use super::store::{Lock, Store};
 use crate::artifacts::BundleFolder;
 use crate::event::EventKind;
 use crate::failure::Failure;
-use crate::run::{Keepers, Outcome, Secrets, Token};
+use crate::run::{Keepers, Made, Outcome, Secrets, Token};
 use crate::state::KeptSnapshot;
 
 /// What is to be applied.
@@ -158,11 +158,11 @@ pub(super) async fn make_secrets(run: &Run<'_>, planned: &Planned, token: &Token
     make_secrets_with(run, planned, (token, None)).await
 }
 
-/// The same with a key of service accounts that this run has made.
+/// The same with what this run has made itself.
 pub(super) async fn make_secrets_with(
     run: &Run<'_>,
     planned: &Planned,
-    made: (&Token, Option<&kok_pki::Secret>),
+    made: (&Token, Option<Made<'_>>),
 ) -> Result<Secrets, Error> {
     let (control_plane, etcd, encryption) = (&planned.keeper, &planned.etcd_keeper, &planned.encryption_keeper);
     let keepers = Keepers { control_plane: control_plane.as_deref(), etcd: etcd.as_deref(), encryption: encryption.as_deref() };

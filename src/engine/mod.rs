@@ -27,6 +27,7 @@ mod recover;
 mod renew;
 mod replace;
 mod reset;
+mod rotate_authority;
 mod rotate_key;
 mod rotate_token_key;
 mod status;
@@ -56,6 +57,7 @@ pub use renew::{RenewRequest, Renewed, renew, to_be_issued_by_others};
 pub use replace::{First, Replaced, Replacement, replace};
 pub use reset::{Follows, Removal, ResetDone, ResetRequest, Silent, SnapshotWish, reset};
 pub use rotate_key::{KeyRotated, rotate_key};
+pub use rotate_authority::{AuthorityRotated, AuthorityWish, rotate_authority};
 pub use rotate_token_key::{TokenKeyRotated, TokenKeyWish, rotate_token_key};
 pub use status::{
     ApiServerHealth, Certificate, ClusterStatus, Cordoned, Drift, Endpoint, EtcdHealth, HostStatus, LoadBalancers, ProgramVersions,

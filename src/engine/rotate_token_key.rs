@@ -15,7 +15,7 @@ use super::given::Given;
 use super::store::Lock;
 use crate::failure::Failure;
 use crate::randomness::SystemRandomness;
-use crate::run::Outcome;
+use crate::run::{Made, Outcome};
 
 /// What is to become of the key of service accounts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -133,7 +133,7 @@ impl Order for Rotation<'_> {
     }
 
     async fn prepare(&mut self, run: &Run<'_>, planned: &Planned) -> Result<Work, Error> {
-        let made = if let Some(Signing::Made { key, .. }) = &self.next { Some(key) } else { None };
+        let made = if let Some(Signing::Made { key, .. }) = &self.next { Some(Made::TokenKey(key)) } else { None };
         let secrets = make_secrets_with(run, planned, (&self.given.token, made)).await?;
         Ok(Work { secrets, bundle: None, whole: false, most_failed: None })
     }

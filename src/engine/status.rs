@@ -66,6 +66,8 @@ pub struct ClusterStatus {
     /// What control planes know of each other's keys of service accounts, while one is being replaced.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub replacing_token_key: Option<String>,
+    /// Certificate authorities that are being replaced, as the command line calls them.
+    pub replacing_authorities: Vec<&'static str>,
 }
 
 /// Looks at all hosts. What could be seen is returned, with a failure for each host that could not be looked at or is another cluster's. Nothing
@@ -130,6 +132,7 @@ fn seen_of(cluster: &Cluster, seen: &Seen, drift: Drift) -> ClusterStatus {
         certificates: certificates::certificates(cluster, seen, Clock::seconds()),
         replacing_key: preconditions::replacing_key(cluster, seen).and_then(|refusal| refusal.because),
         replacing_token_key: preconditions::replacing_token_key(cluster, seen).and_then(|refusal| refusal.because),
+        replacing_authorities: preconditions::replacing_authorities(cluster, seen).into_iter().map(preconditions::authority_word).collect(),
         versions,
     }
 }

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use kok_crds::model::Cluster;
+use kok_crds::model::{AuthorityName, Cluster};
 use kok_crds::operation::Verb;
 use kok_crds::{Asked, Intent, listed};
 use kok_tasks::drain::DrainSettings;
@@ -20,7 +20,7 @@ use crate::artifacts::BundleFolder;
 use crate::backup::{BackupPlace, Bucket, Seal};
 use crate::clock::Clock;
 use crate::engine::{
-    self, ApplyRequest, BackupRequest, CheckStatus, Context, Error, FolderStore, Follows, Given, Lock, Options, Removal, RenewRequest,
+    self, ApplyRequest, AuthorityWish, BackupRequest, CheckStatus, Context, Error, FolderStore, Follows, Given, Lock, Options, Removal, RenewRequest,
     Replacement, ResetRequest, Silent, SnapshotWish, StatusRequest, Store as _, TokenKeyWish, UpgradeRequest,
 };
 use crate::failure::{Cause, Failure, Kind};
@@ -69,6 +69,8 @@ pub(super) async fn carry_out(task: &Task, means: &Means<'_>) -> Result<(), Erro
         Verb::RotateKey => rotate_key(task, means).await,
         Verb::RotateTokenKey => rotate_token_key(task, TokenKeyWish::Replace, means).await,
         Verb::EndTokenKey => rotate_token_key(task, TokenKeyWish::End { anyway: false }, means).await,
+        Verb::RotateAuthority(name) => rotate_authority(task, (name, AuthorityWish::Replace), means).await,
+        Verb::EndAuthority(name) => rotate_authority(task, (name, AuthorityWish::End { anyway: false }), means).await,
         Verb::Recover => Err(refused(task.verb).into_iter().collect::<Vec<_>>().into()),
         Verb::Upgrade => upgrade(task, &asked, Turn::Whole, means).await,
         Verb::EmulateUpgrade => upgrade(task, &asked, Turn::Emulate, means).await,
@@ -222,9 +224,14 @@ async fn rotate_token_key(task: &Task, wish: TokenKeyWish, means: &Means<'_>) ->
     engine::rotate_token_key(means.context, lock, (&task.cluster, wish), means.given, means.options).await.map(drop)
 }
 
+async fn rotate_authority(task: &Task, (name, wish): (AuthorityName, AuthorityWish), means: &Means<'_>) -> Result<(), Error> {
+    let lock = means.lock(&task.cluster)?;
+    engine::rotate_authority(means.context, lock, (&task.cluster, name, wish), means.given, means.options).await.map(drop)
+}
+
 async fn renew(task: &Task, asked: &Asked, means: &Means<'_>) -> Result<(), Error> {
     let (hosts, parts) = (asked.hosts.as_slice(), BTreeSet::new());
-    let renewal = Renewal { hosts, parts: &parts, all: false };
+    let renewal = Renewal { hosts, parts: &parts, all: false, successor: None };
     let part = (!hosts.is_empty()).then(|| format!("--limit {}", hosts.join(",")));
     let request = RenewRequest { cluster: &task.cluster, renewal: &renewal, part, given: means.given };
     let lock = means.lock(&task.cluster)?;

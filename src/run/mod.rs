@@ -25,7 +25,7 @@ pub(crate) use keys::judged_keys;
 pub use link::{Link, Links, connect_each};
 pub use outcome::{InDoubt, Outcome, StepFailure};
 pub use probe::{LookAt, look, probe_all};
-pub use secrets::{Keepers, Secrets, Token, cluster_keys};
+pub use secrets::{Keepers, Made, Secrets, Token, cluster_keys};
 pub use served::served;
 pub use snapshot::{EncryptionKey, fetch_key, fetch_snapshot, take_snapshot, told};
 pub(crate) use target::judged_ways;

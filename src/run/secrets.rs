@@ -15,9 +15,9 @@ use std::sync::OnceLock;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use kok_crds::model::{Cluster, Concealed, Host};
-use kok_pki::{Authorities, FIRST_ENCRYPTION_KEY, KubeconfigUser, Material, PkiError, Policy, Secret};
+use kok_pki::{Authorities, AuthorityKind, FIRST_ENCRYPTION_KEY, KubeconfigUser, Material, PkiError, Policy, Secret};
 use kok_tasks::digest::sha256;
-use kok_tasks::in_use::{KUBELET_SERVING, KUBELET_SERVING_KEY};
+use kok_tasks::in_use::{KUBELET_CLIENT, KUBELET_SERVING, KUBELET_SERVING_KEY};
 use kok_tasks::plan::Plan;
 use kok_tasks::script::Part;
 use kok_tasks::secret_name::SecretName;
@@ -36,6 +36,22 @@ use crate::randomness::{SystemRandomness, random_bytes};
 pub use self::cluster_keys::cluster_keys;
 pub use self::keepers::Keepers;
 pub use self::token::Token;
+
+/// What a run has made that is to sign, or what it knows better than the hosts.
+#[derive(Clone, Copy)]
+pub enum Made<'a> {
+    /// The key of service accounts.
+    TokenKey(&'a Secret),
+    /// An authority.
+    Authority {
+        /// Which.
+        kind: AuthorityKind,
+        /// All certificates that are trusted, in PEM.
+        trusted: &'a str,
+        /// Its key; nothing, if its keeper has it.
+        key: Option<&'a Secret>,
+    },
+}
 
 /// Secrets by name. Without `Debug`, so that none is printed by accident.
 pub struct Secrets {
@@ -82,11 +98,12 @@ impl Secrets {
         cluster: &Cluster,
         plan: &Plan,
         keepers: Keepers<'_>,
-        (token, signing): (&Token, Option<&Secret>),
+        (token, made): (&Token, Option<Made<'_>>),
         links: &Links,
         now_seconds: i64,
         home: Option<&Path>,
     ) -> Result<Self, Failure> {
+        let signing = if let Some(Made::TokenKey(key)) = made { Some(key) } else { None };
         let mut names = named(plan);
         let mut secrets = Self::given(cluster, plan);
         names.retain(|name| !secrets.by_name.contains_key(name));
@@ -105,6 +122,12 @@ impl Secrets {
         }
         let now = OffsetDateTime::from_unix_timestamp(now_seconds).unwrap_or(OffsetDateTime::UNIX_EPOCH);
         let authorities = Signer::find(cluster, plan, (&names, owed), (keepers, &escrow), links, now).await?;
+        let authorities = if let Some(Made::Authority { kind, trusted, key }) = made {
+            secrets.made += usize::from(key.is_some());
+            authorities.with(kind, trusted, key)?
+        } else {
+            authorities
+        };
         secrets.kept_in = match &authorities {
             Signer::Keys(authorities) => escrow.keep(authorities, keepers)?,
             Signer::Certificate(_) => escrow.may_end().map(|()| None)?,
@@ -299,6 +322,13 @@ impl Secrets {
         now: OffsetDateTime,
     ) -> Result<Zeroizing<String>, Failure> {
         let name = |path: &str| SecretName::KubeletFile { host: host.name.clone(), path: path.to_owned() };
+        if path == KUBELET_CLIENT {
+            let profile = KubeconfigUser::Kubelet.profile(&identity::control_plane(cluster, host));
+            let authority = authorities.get(profile.authority);
+            let issued = kok_pki::issue(&profile, authority, &identity::policy(cluster), now, &mut SystemRandomness).map_err(made_badly)?;
+            self.made += 1;
+            return Ok(Zeroizing::new(format!("{}{}", issued.certificate_pem, issued.key.pem().expose())));
+        }
         if self.get(&name(path)).is_none() {
             let profile = identity::kubelet_server(host);
             let authority = authorities.get(profile.authority);

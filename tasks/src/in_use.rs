@@ -18,6 +18,9 @@ pub const KUBELET_SERVING: &str = "/var/lib/kubelet/pki/kubelet.crt";
 /// The key of that.
 pub const KUBELET_SERVING_KEY: &str = "/var/lib/kubelet/pki/kubelet.key";
 
+/// As what a kubelet asks the API, with its key, where kokctl has made it: a link leads there, until the kubelet makes another one.
+pub const KUBELET_CLIENT: &str = "/var/lib/kubelet/pki/kubelet-client-kokctl.pem";
+
 const CONTROLLER_MANAGER: &str = "kube-controller-manager";
 const SCHEDULER: &str = "kube-scheduler";
 const KUBELET_UNIT: &str = "kubelet.service";

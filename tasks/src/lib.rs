@@ -42,6 +42,7 @@ pub mod network_plugins;
 pub mod observe;
 pub mod operations;
 mod patches;
+pub mod pem_set;
 pub mod plan;
 pub mod ports;
 pub mod preconditions;

@@ -3,6 +3,7 @@
 //! Each check looks at one subject, of one host or of all together, and finds nothing, warnings, or reasons to refuse. `plan` and `apply`
 //! stop at the latter; `kokctl check` shows all of it.
 
+mod authorities;
 mod beside;
 mod bootstrap;
 mod bundled;
@@ -40,6 +41,7 @@ use crate::observe::{Look, Observations};
 use crate::operations::NODE_DNS_UNIT_FILE;
 use crate::plan::{Refusal, Seen};
 
+pub use authorities::replacing_authorities;
 pub use beside::check_beside;
 pub(crate) use bootstrap::has_data as has_etcd_data;
 pub use bootstrap::{CONFIGURATIONS, ETCD_CONFIGURATION, ETCD_STARTED};
@@ -49,7 +51,7 @@ pub use encryption::{encryption_keeper, replacing_key};
 pub use etcd_authority::etcd_keeper;
 pub(crate) use etcd_authority::looks as etcd_authority_looks;
 pub(crate) use needed::UPGRADE_ETCD;
-pub use own_authorities::kind as authority_kind;
+pub use own_authorities::{kind as authority_kind, word as authority_word};
 pub use owner::{check_reset, check_strangers, keeper};
 pub(crate) use programs::{OTHER_CLOCKS, missing as missing_programs, unknown_distribution};
 pub use recovering::etcd_works;
@@ -207,6 +209,7 @@ const CLUSTER_CHECKS: &[ClusterCheck] = &[
     of_cluster(MOVED, "nodes are at the addresses of the file", moved::check),
     of_cluster(FOUNDING, "the cluster is founded once, with the hosts of the file", bootstrap::check),
     of_cluster("encryption", "what etcd holds stays readable", encryption::check),
+    of_cluster("authorities", "no certificate authority is being replaced", authorities::check),
     of_cluster("token-keys", "control planes take each other's tokens of service accounts", token_keys::check),
     of_cluster("proxy", "kube-proxy goes by what Kubernetes keeps", kube_proxy::mode),
     of_cluster("versions", "one version of Kubernetes runs", versions::check),
@@ -230,6 +233,7 @@ pub fn looks(cluster: &Cluster, host: &Host) -> Vec<Look> {
     looks.extend(control_planes::looks(host));
     looks.extend(own_authorities::looks(cluster, host));
     looks.extend(token_keys::looks(host));
+    looks.extend(authorities::looks(host));
     if !cluster.settings.node_dns.enabled && host.roles.is_node() {
         looks.push(Look::Path(NODE_DNS_UNIT_FILE.to_owned()));
     }
@@ -303,7 +307,7 @@ pub fn warnings_with(cluster: &Cluster, seen: &Seen, bundle: &Bundle) -> Vec<Ref
 pub fn reminders(cluster: &Cluster, seen: &Seen) -> Vec<Refusal> {
     let of_running = examine(cluster, seen)
         .into_iter()
-        .filter(|examined| ["running", "encryption", "token-keys"].contains(&examined.name))
+        .filter(|examined| ["running", "encryption", "token-keys", "authorities"].contains(&examined.name))
         .flat_map(|examined| examined.findings);
     of_running.filter(|finding| finding.weight == Weight::Warning).map(|finding| finding.refusal).collect()
 }

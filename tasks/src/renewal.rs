@@ -24,6 +24,40 @@ pub struct Renewal<'a> {
     /// Whether certificates are made anew, too, that have most of their time before them. Those that are not an hour old stay, so that a run that was
     /// interrupted goes on when it is asked for again.
     pub all: bool,
+    /// The authority that is to sign, where it takes the place of another one: what that has signed is made anew.
+    pub successor: Option<Successor<'a>>,
+}
+
+/// An authority that takes the place of another one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Successor<'a> {
+    /// Which of them.
+    pub kind: AuthorityKind,
+    /// Its certificate, in PEM.
+    pub certificate: &'a str,
+    /// What kubeconfigs name as the authorities of the cluster, in PEM.
+    pub trusted: &'a str,
+    /// Whether API servers show what it has signed, too: those who trust the one from before alone know them no more then.
+    pub is_shown: bool,
+}
+
+impl Successor<'_> {
+    /// Whether a leaf stays as it is for now.
+    pub(crate) fn spares(&self, leaf: Leaf) -> bool {
+        leaf == Leaf::ApiServer && !self.is_shown
+    }
+
+    /// Why a certificate of an authority of this kind is made anew, if it is.
+    pub(crate) fn defect(&self, certificate: &str, kind: AuthorityKind) -> Option<String> {
+        let is_signed = || kok_pki::signed_by(self.certificate, certificate).unwrap_or(false);
+        (kind == self.kind && !is_signed()).then(|| "another authority is to sign it".to_owned())
+    }
+
+    /// Why a kubeconfig with these authorities in it is made anew, if it is.
+    pub(crate) fn defect_of_kubeconfig(&self, authorities: Option<&str>) -> Option<String> {
+        let is_other = authorities.is_some_and(|is| is.trim() != self.trusted.trim());
+        (self.kind == AuthorityKind::Kubernetes && is_other).then(|| "it names other authorities".to_owned())
+    }
 }
 
 /// A part of the certificates of a host.
@@ -107,8 +141,11 @@ impl Renewal<'_> {
         Part::of(material).is_some_and(|part| self.has_part(part))
     }
 
-    /// Why a certificate that does its work is made anew all the same, if it is.
-    pub(crate) fn by_word(&self, certificate: &str, now: OffsetDateTime) -> Option<String> {
+    /// Why a certificate that does its work, of an authority of this kind, is made anew all the same, if it is.
+    pub(crate) fn by_word(&self, certificate: &str, kind: AuthorityKind, now: OffsetDateTime) -> Option<String> {
+        if let Some(reason) = self.successor.and_then(|successor| successor.defect(certificate, kind)) {
+            return Some(reason);
+        }
         let facts = inspect_certificate(certificate).ok().filter(|_| self.all)?;
         // As it is backdated, it begins before it was made.
         let made = facts.not_before + kok_pki::Policy::default().backdate;

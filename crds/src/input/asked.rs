@@ -315,13 +315,16 @@ fn of_whole_cluster(verb: Verb, operations: &[&Operation]) -> Result<Asked, Vec<
     let because = match verb {
         Verb::Backup => "a backup is of the whole cluster, whoever of etcd's members it is taken of",
         Verb::RotateKey => "all control planes encrypt with the same key",
+        Verb::RotateAuthority(_) | Verb::EndAuthority(_) => "all hosts trust the same authority",
         Verb::RotateTokenKey | Verb::EndTokenKey => "all control planes sign tokens of service accounts with the same key",
         _ => "an etcd that is full takes nothing new on any of them",
     };
     let arguments = &operation.main.arguments;
     let named_hosts = arguments.node().or_else(|| arguments.limit.clone()).map(|limit| {
         let problem = Problem::new(format!("{} names hosts", named(operation))).at(&limit.position);
-        problem.because(because).hint(if verb.is_of_shared_key() {
+        problem.because(because).hint(if verb.is_of_authority() {
+            "leave them out: all hosts take part"
+        } else if verb.is_of_shared_key() {
             "leave them out: all control planes take part"
         } else {
             "leave them out: all members take part"

@@ -1,6 +1,7 @@
 //! The actions that people know from kube-on-kube, kubean and Kubespray, and what each does here.
 
 use crate::Problem;
+use crate::model::AuthorityName;
 use crate::words::{quote, with_nearest};
 
 /// An action.
@@ -74,6 +75,10 @@ pub enum Verb {
     RotateTokenKey,
     /// Have tokens refused that the key of service accounts from before has signed.
     EndTokenKey,
+    /// Have another certificate authority sign.
+    RotateAuthority(AuthorityName),
+    /// Have nobody trust the authority from before.
+    EndAuthority(AuthorityName),
     /// Show what can be seen of the cluster.
     Status,
     /// Let pods come to nodes again.
@@ -110,6 +115,12 @@ impl Verb {
             Self::RotateKey => "secrets rotate-key",
             Self::RotateTokenKey => "certs rotate service-account",
             Self::EndTokenKey => "certs rotate service-account --finish",
+            Self::RotateAuthority(AuthorityName::Kubernetes) => "certs rotate ca kubernetes",
+            Self::RotateAuthority(AuthorityName::Etcd) => "certs rotate ca etcd",
+            Self::RotateAuthority(AuthorityName::FrontProxy) => "certs rotate ca front-proxy",
+            Self::EndAuthority(AuthorityName::Kubernetes) => "certs rotate ca kubernetes --finish",
+            Self::EndAuthority(AuthorityName::Etcd) => "certs rotate ca etcd --finish",
+            Self::EndAuthority(AuthorityName::FrontProxy) => "certs rotate ca front-proxy --finish",
             Self::Status => "status",
             Self::Uncordon => "uncordon",
             Self::Upgrade => "upgrade",
@@ -125,10 +136,16 @@ impl Verb {
         matches!(self, Self::Upgrade | Self::EmulateUpgrade | Self::FinishUpgrade | Self::TakeBackUpgrade)
     }
 
-    /// Whether it replaces a key that all control planes have.
+    /// Whether it replaces a key that several hosts have.
     #[must_use]
     pub fn is_of_shared_key(self) -> bool {
-        matches!(self, Self::RotateKey | Self::RotateTokenKey | Self::EndTokenKey)
+        matches!(self, Self::RotateKey | Self::RotateTokenKey | Self::EndTokenKey) || self.is_of_authority()
+    }
+
+    /// Whether it replaces a certificate authority.
+    #[must_use]
+    pub fn is_of_authority(self) -> bool {
+        matches!(self, Self::RotateAuthority(_) | Self::EndAuthority(_))
     }
 
     /// Whether it is about hosts that have to be named.
@@ -197,6 +214,12 @@ pub static ACTIONS: &[Action] = &[
     runs("reset", Verb::Reset),
     planned("restore", "type `kokctl restore FILE -f …`: what is lost by it is asked of a person"),
     refused("rh8-compat", NEEDLESS),
+    runs("rotate-ca-etcd", Verb::RotateAuthority(AuthorityName::Etcd)),
+    runs("rotate-ca-etcd-finish", Verb::EndAuthority(AuthorityName::Etcd)),
+    runs("rotate-ca-front-proxy", Verb::RotateAuthority(AuthorityName::FrontProxy)),
+    runs("rotate-ca-front-proxy-finish", Verb::EndAuthority(AuthorityName::FrontProxy)),
+    runs("rotate-ca-kubernetes", Verb::RotateAuthority(AuthorityName::Kubernetes)),
+    runs("rotate-ca-kubernetes-finish", Verb::EndAuthority(AuthorityName::Kubernetes)),
     runs("rotate-encryption-key", Verb::RotateKey),
     runs("rotate-service-account-key", Verb::RotateTokenKey),
     runs("rotate-service-account-key-finish", Verb::EndTokenKey),

@@ -44,7 +44,7 @@ pub(super) async fn run(arguments: &Arguments) -> Result<(), Vec<Failure>> {
     let (input, cluster) = arguments.cluster.without_manifests(&arguments.extra)?;
     let hosts = arguments.hosts(&input)?;
     let parts: BTreeSet<Part> = Part::ALL.into_iter().filter(|part| arguments.parts.iter().any(|word| word == part.as_str())).collect();
-    let renewal = Renewal { hosts: &hosts, parts: &parts, all: arguments.all };
+    let renewal = Renewal { hosts: &hosts, parts: &parts, all: arguments.all, successor: None };
     let given = Given::new(false)?;
     let request = RenewRequest { cluster: &cluster, renewal: &renewal, part: words(arguments, &hosts), given: &given };
     let (session, lock) = Session::open(&cluster, &arguments.changing, process::transport()).map_err(|failure| vec![failure])?;

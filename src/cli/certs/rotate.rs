@@ -1,5 +1,6 @@
 //! `kokctl certs rotate`
 
+mod authority;
 mod service_account;
 
 use clap::{Args, Subcommand};
@@ -15,11 +16,13 @@ pub(super) struct Arguments {
 
 #[derive(Debug, Subcommand)]
 enum What {
+    Ca(authority::Arguments),
     ServiceAccount(service_account::Arguments),
 }
 
 pub(super) async fn run(arguments: &Arguments) -> Result<(), Vec<Failure>> {
     match &arguments.what {
+        What::Ca(arguments) => authority::run(arguments).await,
         What::ServiceAccount(arguments) => service_account::run(arguments).await,
     }
 }

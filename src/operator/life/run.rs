@@ -214,7 +214,7 @@ impl Life {
         let shared = &self.at.shared;
         let context = Context::new(shared.controller(&self.found.cluster), Events::new(Vec::new()), shared.transport());
         let (cluster, parts) = (&task.cluster, BTreeSet::from([Part::ApiServer]));
-        let renewal = Renewal { hosts: &[], parts: &parts, all: false };
+        let renewal = Renewal { hosts: &[], parts: &parts, all: false, successor: None };
         let hosts = cluster.hosts.iter().filter(|host| renewal.concerns(cluster, host)).map(|host| host.name.clone());
         let looked = timeout(CERTIFICATES, Box::pin(certificates(&context, cluster, &hosts.collect::<Vec<_>>()))).await;
         let (held, failures) = looked.ok()?.ok()?;

@@ -3,9 +3,9 @@
 use std::path::{Path, PathBuf};
 
 use kok_crds::model::Cluster;
-use kok_pki::{Authorities, AuthorityKind, Escrow, FoundAuthorities, Policy, PrivateKey, Secret, escrow};
+use kok_pki::{Authorities, AuthorityKind, Escrow, FoundAuthorities, Policy, PrivateKey, Secret, TrustBundle, escrow};
 use kok_tasks::preconditions::authority_kind;
-use kok_tasks::token_keys::TokenKeys;
+use kok_tasks::pem_set::PemSet;
 use time::OffsetDateTime;
 
 use super::encryption_key::{NamedKeys, read_encryption_keys};
@@ -99,7 +99,9 @@ impl<'a> Escrowed<'a> {
     /// No key that is kept is ever lost for another one.
     fn has_authorities(&self, authorities: &Authorities) -> Result<(), Failure> {
         let Some(kept) = self.kept.as_ref().map(|kept| kept.escrow.authorities()) else { return Ok(()) };
-        let differs = |kind: &AuthorityKind| kept.get(*kind).facts().sha256 != authorities.get(*kind).facts().sha256;
+        // While one is replaced by another, hosts know both.
+        let known = |kind: AuthorityKind| TrustBundle::from_pem(authorities.get(kind).certificate_pem());
+        let differs = |kind: &AuthorityKind| !known(*kind).is_ok_and(|known| known.has(kept.get(*kind).facts()));
         let loses_key = |kind: &AuthorityKind| kept.get(*kind).key_pem().is_some() && authorities.get(*kind).key_pem().is_none();
         if AuthorityKind::ALL.iter().any(differs) {
             return Err(self.disagrees("an authority"));
@@ -107,7 +109,7 @@ impl<'a> Escrowed<'a> {
         if let Some(kind) = AuthorityKind::ALL.into_iter().find(loses_key) {
             return Err(self.has_key_of_others(kind));
         }
-        if !TokenKeys::parse(&authorities.token_keys()).has(&kept.service_account().public_key_pem()) {
+        if !PemSet::parse(&authorities.token_keys()).has(&kept.service_account().public_key_pem()) {
             return Err(self.disagrees("the key of service accounts"));
         }
         Ok(())
@@ -116,8 +118,29 @@ impl<'a> Escrowed<'a> {
     /// The key of service accounts that is to be kept: while that is being replaced the new one, whichever of the two the asked host signs with.
     fn service_account(&self, authorities: &Authorities) -> Secret {
         let kept = self.kept.as_ref().map(|kept| kept.escrow.authorities().service_account());
-        let has_signed = |key: &PrivateKey| TokenKeys::parse(&authorities.token_keys()).has_before(&key.public_key_pem());
+        let has_signed = |key: &PrivateKey| PemSet::parse(&authorities.token_keys()).has_before(&key.public_key_pem());
         kept.filter(|key| !has_signed(key)).unwrap_or(authorities.service_account()).pem().clone()
+    }
+
+    /// What is kept of the authorities that were read: of each the one that signs, or that is to sign next, whichever host was asked; and so of the key of
+    /// service accounts.
+    fn to_be_kept(&self, authorities: &Authorities) -> Result<Authorities, Failure> {
+        let of = |kind: AuthorityKind| {
+            let own = authorities.get(kind);
+            let kept = self.kept.as_ref().map(|kept| kept.escrow.authorities().get(kind));
+            let set = PemSet::parse(own.certificate_pem());
+            let kept = kept.filter(|kept| set.is_next(&kept.signer_pem()));
+            let chosen = kept.unwrap_or(own);
+            Some((chosen.signer_pem(), chosen.key_pem().cloned()))
+        };
+        let found = FoundAuthorities {
+            kubernetes: of(AuthorityKind::Kubernetes),
+            etcd: of(AuthorityKind::Etcd),
+            front_proxy: of(AuthorityKind::FrontProxy),
+            service_account: Some(self.service_account(authorities)),
+            token_keys: None,
+        };
+        Authorities::complete(found, &Policy::default(), OffsetDateTime::UNIX_EPOCH, &mut SystemRandomness).map_err(super::made_badly)
     }
 
     /// Says that hosts are to sign tokens of service accounts with this key, and puts it into the file, if there is one, in the place of the one from before.
@@ -199,7 +222,7 @@ impl<'a> Escrowed<'a> {
         self.has_authorities(authorities)?;
         // With which of them hosts write by now makes no other text.
         let keys = self.known_keys().clone().with(&self.encryption_keys()).newest_first();
-        let authorities = with_service_account(authorities, self.service_account(authorities))?;
+        let authorities = self.to_be_kept(authorities)?;
         let text: Secret = escrow(&self.cluster.name, &authorities, &keys.pairs());
         if self.kept.as_ref().is_some_and(|kept| kept.text.expose() == text.expose()) {
             return Ok(None);

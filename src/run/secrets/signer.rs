@@ -3,12 +3,13 @@
 use std::collections::BTreeSet;
 
 use kok_crds::model::Cluster;
-use kok_pki::{Authorities, AuthorityKind};
+use kok_pki::{Authorities, AuthorityKind, Secret};
 use kok_tasks::plan::Plan;
 use kok_tasks::secret_name::SecretName;
 use time::OffsetDateTime;
 
 use super::escrow::Escrowed;
+use super::made_badly;
 use super::keepers::{CERTIFICATE, Keepers, may_be_made, read_authorities, read_files};
 use crate::failure::{Failure, Kind};
 use crate::run::link::Links;
@@ -44,6 +45,18 @@ impl Signer {
                 let signs_for_etcd = names.iter().any(of_set);
                 Ok(Self::Keys(Box::new(read_authorities(cluster, keepers, (escrow, signs_for_etcd), links, now).await?)))
             }
+        }
+    }
+
+    /// The same with an authority of which the run knows more than its keeper, where something is signed.
+    pub(super) fn with(self, kind: AuthorityKind, trusted: &str, key: Option<&Secret>) -> Result<Self, Failure> {
+        match self {
+            Self::Keys(authorities) => {
+                let authorities = authorities.with(kind, trusted.to_owned(), key.cloned()).map_err(made_badly)?;
+                Ok(Self::Keys(Box::new(authorities)))
+            }
+            Self::Certificate(_) if kind == AuthorityKind::Kubernetes => Ok(Self::Certificate(trusted.to_owned())),
+            Self::Certificate(certificate) => Ok(Self::Certificate(certificate)),
         }
     }
 

@@ -10,11 +10,11 @@ use kok_crds::model::{AuthorityName, Cluster, Host, Roles};
 use kok_pki::{AuthorityKind, KubeconfigUser, Leaf, Material};
 use time::OffsetDateTime;
 
-use super::{Task, kubeadm_configuration, still_ready};
+use super::{Task, authorities, kubeadm_configuration, still_ready};
 use crate::identity;
 use crate::issued::is_kept_elsewhere;
 use crate::observe::{Observations, PathState};
-use crate::operations::{Operation, PkiTree, kubelets_own_has_ended};
+use crate::operations::{Operation, PkiTree, SIGNING_CERTIFICATE, kubelets_own_has_ended};
 use crate::plan::{Draft, HostView, Reason, Refusal, StepId, StepName};
 use crate::preconditions;
 use crate::renewal::Renewal;
@@ -31,6 +31,9 @@ use files::{keys_elsewhere, kubeconfigs, of_tree};
 const NAME: &str = "certificates";
 
 pub(super) const TASK: Task = Task { name: NAME, about: "certificates of control planes and of etcd, and kubeconfigs", plan };
+
+/// By what the controller manager signs, while several authorities are trusted.
+const SIGNING: StepName<'static> = StepName::new(NAME, "signing-certificate");
 
 /// The whole set at once.
 const TREE: StepName<'static> = StepName::new(NAME, "set");
@@ -90,11 +93,28 @@ fn plan(view: &HostView<'_>, draft: &mut Draft<'_>) -> Result<(), Refusal> {
             draft.needs(&step, &view.id(TREE), Reason::Because("it is signed by that authority"));
         }
     }
+    if let Some(signer) = signing_certificate(view) {
+        let file = File::text(SIGNING_CERTIFICATE, signer).mode(Material::AuthorityCertificate(AuthorityKind::Kubernetes).mode());
+        let step = draft.add(SIGNING, Resource::File(file));
+        draft.needs(&step, &folder, Reason::Inside);
+        if fresh {
+            draft.needs(&step, &view.id(TREE), Reason::Because("it lies beside them"));
+        }
+    }
     if roles.control_plane && !view.cluster().settings.certificates.super_admin_kubeconfig {
         let path = absolute(Material::Kubeconfig(KubeconfigUser::SuperAdmin));
         draft.add("no-super-admin", Resource::Absent(Absent { pattern: path, except: Vec::new(), with_folder: false }));
     }
     Ok(())
+}
+
+/// The certificate by which the controller manager of a control plane that gets its set now signs, while several authorities are trusted: that of the host from
+/// which it gets its key. Of one that has its set, whoever replaces the authority sees to it.
+fn signing_certificate(view: &HostView<'_>) -> Option<String> {
+    let of = |host: &Host| authorities::known(AuthorityKind::Kubernetes, host, view.seen);
+    let is_new = view.host.roles.control_plane && of(view.host).signer().is_none();
+    let set = preconditions::keeper(view.cluster(), view.seen).filter(|_| is_new).map(of)?;
+    set.signer().filter(|_| set.is_under_way()).map(str::to_owned)
 }
 
 /// The authorities of the user's that come onto a host with these roles.
@@ -188,10 +208,13 @@ pub(super) fn renewed<'a>(view: &HostView<'a>, renewal: &Renewal<'_>) -> Result<
     let now = OffsetDateTime::from_unix_timestamp(view.inputs.now_seconds).unwrap_or(OffsetDateTime::UNIX_EPOCH);
     let is_ours = |kind: AuthorityKind| !is_kept_elsewhere(cluster, kind);
     let files = of_tree(cluster, roles);
-    let comes = |leaf: &Leaf| files.contains(&Material::LeafKey(*leaf)) && is_ours(leaf.profile(&identity).authority);
+    let is_spared = |leaf: Leaf| renewal.successor.is_some_and(|successor| successor.spares(leaf));
+    let comes = |leaf: &Leaf| {
+        files.contains(&Material::LeafKey(*leaf)) && is_ours(leaf.profile(&identity).authority) && !is_spared(*leaf)
+    };
     for leaf in Leaf::ALL.into_iter().filter(comes).filter(|leaf| renewal.has(Material::LeafCertificate(*leaf))) {
         let text = seen.contents.get(&absolute(Material::LeafCertificate(leaf))).map(|bytes| String::from_utf8_lossy(bytes));
-        let by_word = || text.and_then(|text| renewal.by_word(&text, now));
+        let by_word = || text.and_then(|text| renewal.by_word(&text, leaf.profile(&identity).authority, now));
         let Some(reason) = defect(view, seen, leaf)?.or_else(by_word) else { continue };
         let key = file(view, &mut draft, Material::LeafKey(leaf), Some(reason.clone()));
         let certificate = file(view, &mut draft, Material::LeafCertificate(leaf), Some(reason));
@@ -201,7 +224,10 @@ pub(super) fn renewed<'a>(view: &HostView<'a>, renewal: &Renewal<'_>) -> Result<
     let wanted = kubeconfigs(cluster, roles).filter(|material| renewal.has(*material) && is_ours(AuthorityKind::Kubernetes));
     for material in wanted {
         let inside = seen.kubeconfigs.get(&absolute(material)).and_then(Option::as_deref);
-        let reason = wrong_kubeconfig(view, seen, material).or_else(|| renewal.by_word(inside?, now));
+        let authorities = seen.kubeconfig_authorities.get(&absolute(material)).and_then(Option::as_deref);
+        let names_others = || renewal.successor.and_then(|successor| successor.defect_of_kubeconfig(authorities));
+        let by_word = || renewal.by_word(inside?, AuthorityKind::Kubernetes, now);
+        let reason = wrong_kubeconfig(view, seen, material).or_else(by_word).or_else(names_others);
         if let Some(reason) = reason {
             made.push((material, file(view, &mut draft, material, Some(reason))));
         }
@@ -288,5 +314,6 @@ fn steps(view: &HostView<'_>) -> Vec<StepId> {
     let tree = if has_authority(view.host, view.observations()) { of_tree(cluster, roles) } else { Vec::new() };
     let set = tree.is_empty().then_some(TREE);
     let files = tree.into_iter().chain(kubeconfigs(cluster, roles)).map(step_name);
-    set.into_iter().chain(files).map(|name| view.id(name)).collect()
+    let signing = signing_certificate(view).map(|_| SIGNING);
+    set.into_iter().chain(signing).chain(files).map(|name| view.id(name)).collect()
 }

@@ -114,7 +114,7 @@ pub(super) fn renewed<'a>(view: &HostView<'a>, renewal: &Renewal<'_>) -> Option<
     }
     let now = OffsetDateTime::from_unix_timestamp(view.inputs.now_seconds).unwrap_or(OffsetDateTime::UNIX_EPOCH);
     let certificate = view.observations().contents.get(KUBELET_SERVING);
-    let by_word = || renewal.by_word(&String::from_utf8_lossy(certificate?), now);
+    let by_word = || renewal.by_word(&String::from_utf8_lossy(certificate?), AuthorityKind::Kubernetes, now);
     let reason = defect(view).or_else(by_word)?;
     let mut draft = Draft::new(&view.host.name, NAME);
     files(view, &mut draft, Some(reason));

@@ -2,6 +2,7 @@
 
 pub(crate) mod addons;
 pub(crate) mod api_server;
+pub(crate) mod authorities;
 pub(crate) mod certificates;
 pub(crate) mod container_runtime;
 pub(crate) mod control_plane;

@@ -76,7 +76,7 @@ fn member<'a>(view: &HostView<'a>, renewal: &Renewal<'_>, made: &[(Material, Ste
 }
 
 /// A member that works has to work as before.
-fn ready_member(view: &HostView<'_>, host: &Host) -> Option<EtcdMemberReady> {
+pub(super) fn ready_member(view: &HostView<'_>, host: &Host) -> Option<EtcdMemberReady> {
     let Some(EtcdState::Ready(member)) = &view.seen.observations(&host.name).etcd else { return None };
     let members = member.members.iter().map(|peer| peer.name.clone()).collect();
     Some(EtcdMemberReady { version: member.version.clone(), members, joining: Vec::new() })

@@ -26,6 +26,24 @@ pub(super) fn push(script: &mut String, paths: &BTreeSet<String>) {
     }
 }
 
+/// Asks for the line with the certificates of authorities, and for nothing else.
+pub(super) fn push_authorities(script: &mut String, paths: &BTreeSet<String>) {
+    for path in paths {
+        let path = quote(path);
+        let _ = writeln!(
+            script,
+            "[ -f {path} ] && {{ mark kubeconfig-authorities {path}; sed -n 's/^ *certificate-authority-data: *//p' <{path} | head -n 1 | head -c {LIMIT}; }}"
+        );
+    }
+}
+
+/// What they say, as PEM; none for a file that is not there, or that names another one.
+pub(super) fn authorities(sections: &[Section<'_>], asked: &BTreeSet<String>) -> BTreeMap<String, Option<String>> {
+    let found = |path: &String| sections.iter().find(|section| section.name == "kubeconfig-authorities" && section.argument == path);
+    let text = |section: &Section<'_>| certificate(&String::from_utf8_lossy(section.body));
+    asked.iter().map(|path| (path.clone(), found(path).and_then(text))).collect()
+}
+
 /// Asks for certificates, and for nothing else of files that have keys, too.
 pub(super) fn push_certificates(script: &mut String, paths: &BTreeSet<String>) {
     for path in paths {

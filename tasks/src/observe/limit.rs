@@ -56,7 +56,7 @@ impl Looks {
         let lines = |paths: &mut dyn Iterator<Item = &String>| paths.map(|path| path.len() + LINE).sum::<usize>();
         let named = lines(&mut self.paths.iter()) + lines(&mut self.files.keys()) + lines(&mut self.large.iter());
         let shown = if self.files.is_empty() { 0 } else { SHOWN_LIMIT + lines(&mut self.files.keys()) };
-        let whole = self.contents.iter().chain(&self.kubeconfigs).chain(&self.certificates).map(|path| path.len() + LINE + CONTENT_LIMIT);
+        let whole = self.contents.iter().chain(&self.kubeconfigs).chain(&self.kubeconfig_authorities).chain(&self.certificates).map(|path| path.len() + LINE + CONTENT_LIMIT);
         named + shown + whole.sum::<usize>()
     }
 
@@ -80,6 +80,7 @@ impl Looks {
         let asked = usize::from(self.asks_api_server())
             + 2 * usize::from(self.deprecated)
             + 8 * usize::from(self.webhooks)
+            + 8 * (usize::from(self.cluster_trust) + self.older_pods.len())
             + usize::from(self.warnings)
             + usize::from(self.etcd)
             + usize::from(self.etcd_data);

@@ -37,6 +37,8 @@ pub enum Look {
     Content(String),
     /// The client's certificate inside a kubeconfig. It is public; the key beside it never leaves the host.
     KubeconfigCertificate(String),
+    /// The certificates of authorities inside a kubeconfig, by which it knows the API server.
+    KubeconfigAuthorities(String),
     /// The first certificate of a file in which its key may stand, too. The key never leaves the host.
     Certificate(String),
     /// When API server, controller manager and scheduler of this control plane were started that run.
@@ -89,6 +91,10 @@ pub enum Look {
     EncryptedValues,
     /// Which keys have signed the tokens of service accounts that stand in Secrets, asked from this host's API server.
     TokenSecrets,
+    /// Which authorities the cluster tells others to trust, asked from this host's API server.
+    ClusterTrust,
+    /// Pods that were started before this file of the host was changed, asked from its API server.
+    OlderPods(String),
     /// What chronyd says of its synchronisation.
     TimeTracking,
     /// Lines of a file from [`super::BLOCK_BEGIN`] to [`super::BLOCK_END`], both included.
@@ -124,6 +130,7 @@ pub struct Looks {
     pub(super) large: BTreeSet<String>,
     pub(super) contents: BTreeSet<String>,
     pub(super) kubeconfigs: BTreeSet<String>,
+    pub(super) kubeconfig_authorities: BTreeSet<String>,
     pub(super) certificates: BTreeSet<String>,
     pub(super) programs: bool,
     pub(super) versions: bool,
@@ -150,6 +157,8 @@ pub struct Looks {
     pub(super) encryption_read: bool,
     pub(super) encrypted_values: bool,
     pub(super) token_secrets: bool,
+    pub(super) cluster_trust: bool,
+    pub(super) older_pods: BTreeSet<String>,
     pub(super) time: bool,
     pub(super) blocks: BTreeSet<String>,
     pub(super) commands: BTreeSet<String>,
@@ -180,6 +189,7 @@ impl Looks {
             }
             Look::Content(path) => drop(self.contents.insert(path)),
             Look::KubeconfigCertificate(path) => drop(self.kubeconfigs.insert(path)),
+            Look::KubeconfigAuthorities(path) => drop(self.kubeconfig_authorities.insert(path)),
             Look::Certificate(path) => drop(self.certificates.insert(path)),
             Look::Programs => self.programs = true,
             Look::Versions => self.versions = true,
@@ -206,6 +216,8 @@ impl Looks {
             Look::EncryptionRead => self.encryption_read = true,
             Look::EncryptedValues => self.encrypted_values = true,
             Look::TokenSecrets => self.token_secrets = true,
+            Look::ClusterTrust => self.cluster_trust = true,
+            Look::OlderPods(path) => drop(self.older_pods.insert(path)),
             Look::TimeTracking => self.time = true,
             Look::Block(path) => drop(self.blocks.insert(path)),
             Look::Command(name) => drop(self.commands.insert(name)),
@@ -240,6 +252,8 @@ impl Looks {
             load_balancers: false,
             deprecated: false,
             webhooks: false,
+            cluster_trust: false,
+            older_pods: BTreeSet::new(),
             workload: BTreeSet::new(),
             network_check: None,
             warnings: false,
@@ -258,6 +272,7 @@ impl Looks {
         let large = self.large.iter().cloned().map(Look::LargeFile);
         let contents = self.contents.iter().cloned().map(Look::Content);
         let contents = contents.chain(self.kubeconfigs.iter().cloned().map(Look::KubeconfigCertificate));
+        let contents = contents.chain(self.kubeconfig_authorities.iter().cloned().map(Look::KubeconfigAuthorities));
         let contents = contents.chain(self.certificates.iter().cloned().map(Look::Certificate));
         let units = self.units.iter().cloned().map(Look::Unit);
         let kernel = self.sysctls.iter().cloned().map(Look::Sysctl).chain(self.modules.iter().cloned().map(Look::KernelModule));
@@ -269,6 +284,8 @@ impl Looks {
         let cluster = cluster.chain(asked(self.encryption_read, Look::EncryptionRead));
         let cluster =
             cluster.chain(asked(self.encrypted_values, Look::EncryptedValues)).chain(asked(self.token_secrets, Look::TokenSecrets));
+        let cluster = cluster.chain(asked(self.cluster_trust, Look::ClusterTrust));
+        let cluster = cluster.chain(self.older_pods.iter().cloned().map(Look::OlderPods));
         let cluster = cluster.chain(self.api_endpoints.iter().cloned().map(Look::ApiEndpoint));
         let cluster = cluster.chain(self.workload.iter().cloned().map(Look::Workload));
         let cluster = cluster.chain(self.network_check.clone().map(Look::NetworkCheck));
@@ -319,6 +336,8 @@ impl Looks {
             || self.webhooks
             || self.encryption_read
             || self.token_secrets
+            || self.cluster_trust
+            || !self.older_pods.is_empty()
             || !self.workload.is_empty()
             || !self.addon_objects.is_empty()
             || !self.api_endpoints.is_empty()

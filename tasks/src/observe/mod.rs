@@ -7,6 +7,7 @@
 mod addons;
 mod annotations;
 mod api_server;
+mod cluster_trust;
 mod deprecated;
 mod encryption;
 mod etcd;
@@ -23,6 +24,7 @@ mod look;
 mod mounts;
 mod neighbour;
 mod network_check;
+mod older_pods;
 mod parse;
 mod pieces;
 pub(crate) mod pod_network;
@@ -41,6 +43,7 @@ mod workload;
 
 pub use addons::{ADDON_LABEL, LiveObject};
 pub(crate) use addons::{FUNCTIONS as ADDON_FUNCTIONS, is_meant, list as object_list};
+pub use cluster_trust::ClusterTrust;
 pub use annotations::Annotations;
 pub use api_server::ApiServerState;
 pub use deprecated::DeprecatedApi;

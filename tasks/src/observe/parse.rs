@@ -92,6 +92,7 @@ pub fn parse(nonce: &Nonce, looks: &Looks, answer: &[u8]) -> Result<Observations
         seen.contents.insert(section.argument.to_owned(), section.body.to_vec());
     }
     seen.kubeconfigs = super::kubeconfig::read(&sections);
+    seen.kubeconfig_authorities = super::kubeconfig::authorities(&sections, &looks.kubeconfig_authorities);
     seen.kubeconfig_servers = super::kubeconfig::servers(&sections);
     seen.certificates = super::kubeconfig::certificates(&sections, &looks.certificates);
     if looks.programs {
@@ -158,6 +159,12 @@ fn read_programs(sections: &[Section<'_>], looks: &Looks, seen: &mut Observation
     }
     if looks.token_secrets {
         seen.token_secrets = Some(super::token_secrets::read(sections)?);
+    }
+    if looks.cluster_trust {
+        seen.cluster_trust = Some(super::cluster_trust::read(sections)?);
+    }
+    if !looks.older_pods.is_empty() {
+        seen.older_pods = Some(super::older_pods::read(sections)?);
     }
     if looks.encrypted_values {
         seen.encrypted_values = Some(super::encryption::read_values(sections)?);

@@ -27,6 +27,7 @@ fn questions(looks: &Looks) -> Vec<String> {
         (looks.encryption_read, super::encryption::READ),
         (looks.encrypted_values, super::encryption::VALUES),
         (looks.token_secrets, super::token_secrets::SCRIPT),
+        (looks.cluster_trust, super::cluster_trust::SCRIPT),
         (looks.load_balancers, super::kubernetes::LOAD_BALANCERS),
         (looks.warnings, super::kubernetes::WARNINGS),
         (looks.last_words, super::last_words::SCRIPT),
@@ -41,6 +42,7 @@ fn questions(looks: &Looks) -> Vec<String> {
     made(&|script| super::etcd_urls::push_endpoints(script, &looks.etcd_endpoints));
     made(&|script| super::api_server::push_endpoints(script, &looks.api_endpoints));
     made(&|script| super::neighbour::push(script, looks.neighbours.iter().copied()));
+    made(&|script| super::older_pods::push(script, &looks.older_pods));
     made(&|script| super::workload::push(script, &looks.workload));
     made(&|script| super::addons::push(script, &looks.addon_objects));
     made(&|script| {

@@ -56,6 +56,7 @@ pub fn probe_script(nonce: &Nonce, looks: &Looks, with_facts: bool) -> String {
         let _ = writeln!(script, "[ -f {path} ] && {{ mark content {path}; head -c {CONTENT_LIMIT} <{path}; }}");
     }
     super::kubeconfig::push(&mut script, &looks.kubeconfigs);
+    super::kubeconfig::push_authorities(&mut script, &looks.kubeconfig_authorities);
     super::kubeconfig::push_certificates(&mut script, &looks.certificates);
     push_units(&mut script, looks);
     push_kernel(&mut script, looks);

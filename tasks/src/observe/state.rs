@@ -8,6 +8,7 @@ use kok_crds::model::ObjectName;
 use super::addons::LiveObject;
 use super::annotations::Annotations;
 use super::api_server::ApiServerState;
+use super::cluster_trust::ClusterTrust;
 use super::deprecated::DeprecatedApi;
 use super::encryption::{EncryptedValues, EncryptionKeys, EncryptionRead};
 use super::etcd::EtcdState;
@@ -38,6 +39,8 @@ pub struct Observations {
     pub kubeconfigs: BTreeMap<String, Option<String>>,
     /// Certificates that stand beside their keys, as PEM; none for a file that is not there.
     pub certificates: BTreeMap<String, Option<String>>,
+    /// Certificates of authorities inside kubeconfigs, as PEM; none where they stand in a file of their own.
+    pub kubeconfig_authorities: BTreeMap<String, Option<String>>,
     /// Where these kubeconfigs lead to: URLs of the API.
     pub kubeconfig_servers: BTreeMap<String, String>,
     /// When programs of the control plane were started that run, in nanoseconds since 1970 by the clock that the host has now.
@@ -76,6 +79,10 @@ pub struct Observations {
     pub encrypted_values: Option<EncryptedValues>,
     /// Which keys have signed the tokens of service accounts that stand in Secrets.
     pub token_secrets: Option<TokenSecrets>,
+    /// Which authorities the cluster tells others to trust; or what was said instead.
+    pub cluster_trust: Option<Result<ClusterTrust, String>>,
+    /// Pods that were started before a file was changed, as `namespace/name`; or what was said instead.
+    pub older_pods: Option<Result<Vec<String>, String>>,
     /// Load balancers of hosts, by node: whether they have found an API server.
     pub load_balancers: Option<BTreeMap<String, bool>>,
     /// What runs on nodes that were asked for; or what was said instead.
@@ -241,6 +248,7 @@ impl Observations {
             contents: BTreeMap::new(),
             kubeconfigs: BTreeMap::new(),
             certificates: BTreeMap::new(),
+            kubeconfig_authorities: BTreeMap::new(),
             kubeconfig_servers: BTreeMap::new(),
             programs: None,
             versions: None,
@@ -260,6 +268,8 @@ impl Observations {
             encryption_read: None,
             encrypted_values: None,
             token_secrets: None,
+            cluster_trust: None,
+            older_pods: None,
             workload: None,
             load_balancers: None,
             api_endpoints: BTreeMap::new(),
@@ -294,6 +304,7 @@ impl Observations {
         self.contents.extend(later.contents);
         self.kubeconfigs.extend(later.kubeconfigs);
         self.certificates.extend(later.certificates);
+        self.kubeconfig_authorities.extend(later.kubeconfig_authorities);
         self.kubeconfig_servers.extend(later.kubeconfig_servers);
         self.programs = later.programs.or(self.programs.take());
         self.versions = later.versions.or(self.versions.take());
@@ -314,6 +325,8 @@ impl Observations {
         self.encryption_read = later.encryption_read.or(self.encryption_read.take());
         self.encrypted_values = later.encrypted_values.or(self.encrypted_values.take());
         self.token_secrets = later.token_secrets.or(self.token_secrets.take());
+        self.cluster_trust = later.cluster_trust.or(self.cluster_trust.take());
+        self.older_pods = later.older_pods.or(self.older_pods.take());
         self.workload = merged(self.workload.take(), later.workload);
         self.load_balancers = later.load_balancers.or(self.load_balancers.take());
         self.kubernetes = later.kubernetes.or(self.kubernetes.take());

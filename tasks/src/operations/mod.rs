@@ -21,6 +21,7 @@ mod join;
 mod kubelet;
 mod kubelet_endpoint;
 mod kubelet_registers;
+mod kubelet_trust;
 mod load_balancers;
 mod manifest;
 mod mark;
@@ -33,6 +34,8 @@ mod pki_tree;
 mod pod_routes;
 mod preflight;
 mod private_cluster_info;
+mod publish_trust;
+mod read_authorities;
 mod read_kubeconfigs;
 mod read_token_keys;
 mod ready;
@@ -42,6 +45,7 @@ mod recovery;
 mod remove_addons;
 mod remove_node;
 mod reset;
+mod signing_certificate;
 mod static_pods;
 mod tasks_of;
 mod time_sync;
@@ -72,6 +76,7 @@ pub(crate) use join::KUBELET_CONF;
 pub use kubelet::{KubeletStart, KubeletStays};
 pub use kubelet_endpoint::KubeletEndpoint;
 pub use kubelet_registers::KubeletRegisters;
+pub use kubelet_trust::KubeletTrust;
 pub use load_balancers::LoadBalancersReady;
 pub use manifest::ApplyManifest;
 pub use mark::MarkNode;
@@ -85,6 +90,8 @@ pub use pki_tree::PkiTree;
 pub use pod_routes::PodRoutes;
 pub use preflight::Preflight;
 pub use private_cluster_info::PrivateClusterInfo;
+pub use publish_trust::PublishTrust;
+pub use read_authorities::ReadAuthorities;
 pub use read_kubeconfigs::ReadKubeconfigs;
 pub use read_token_keys::{ReadTokenKeys, TokenKeysReader};
 pub use ready::{
@@ -96,6 +103,7 @@ pub use recovery::{EndRecovery, KeepData, ManifestsBack, NewEtcd, StandStill, St
 pub use remove_addons::RemoveAddons;
 pub use remove_node::RemoveNode;
 pub use reset::{RESET_BEGUN, Reset};
+pub use signing_certificate::{SIGNING_CERTIFICATE, SigningCertificate};
 pub use static_pods::{Component, FOUNDERS_LINK, MEMBER_DATA, StaticPods};
 pub use time_sync::TimeSynchronised;
 pub use tokens::{RemoveTokens, TOKEN_PREFIX};
@@ -203,6 +211,14 @@ operations! {
     ReadKubeconfigs,
     /// A program of the control plane goes by the present keys of service accounts.
     ReadTokenKeys,
+    /// A program goes by the present certificate authorities.
+    ReadAuthorities,
+    /// The controller manager signs by a certificate.
+    SigningCertificate,
+    /// A kubelet knows the API server by these authorities.
+    KubeletTrust,
+    /// The cluster tells others to trust these authorities.
+    PublishTrust,
     /// Controller manager and scheduler run.
     ControllersRun,
     /// Labels and taints of a node.

@@ -1,6 +1,7 @@
 //! Manifests of etcd, API server, controller manager and scheduler, by kubeadm's own phases.
 
 use super::record::Record;
+use super::signing_certificate::AFTER_KUBEADM;
 use super::tasks_of::TASKS_OF;
 use crate::change::{Change, ChangeKind, Verdict, seen};
 use crate::observe::{Look, Observations, PathState};
@@ -34,7 +35,7 @@ pub struct StaticPods {
 
 /// The processes of the pod before its manifest is written again. After [`TASKS_OF`]. Where containerd does not answer there is nothing to wait for that the
 /// next step does not see.
-const BEFORE: &str = r#"before=$(cat "$manifest" 2>/dev/null || :)
+pub(super) const BEFORE: &str = r#"before=$(cat "$manifest" 2>/dev/null || :)
 old=
 if [ -n "$before" ] && systemctl is-active --quiet kubelet.service; then
   old=$(tasks_of "$program" | while read -r container process; do echo "/proc/$process"; done || :)
@@ -44,7 +45,7 @@ fi
 /// The kubelet ends what ran before it starts what is to run. Until then the old one answers, and whoever asked it would take it for the new
 /// one. The kubelet notices a manifest within 20 seconds, and gives a pod 30 to end; one that takes longer is left to the step that waits for
 /// its successor.
-const UNTIL_OLD_IS_GONE: &str = r#"if [ -n "$old" ] && [ "$(cat "$manifest")" != "$before" ]; then
+pub(super) const UNTIL_OLD_IS_GONE: &str = r#"if [ -n "$old" ] && [ "$(cat "$manifest")" != "$before" ]; then
   left=60
   for process in $old; do
     while [ -e "$process" ] && [ "$left" -gt 0 ]; do
@@ -162,7 +163,7 @@ impl StaticPods {
     pub(super) fn act(&self, _: &Change) -> Act {
         let write = match self.component {
             Component::Etcd => "kubeadm init phase etcd local --config=\"$configuration\"\n".to_owned(),
-            Component::ControlPlane => format!("{TRIAL}{ONE_BY_ONE}{UNTIL_OLD_IS_GONE}{THEN_ALL}"),
+            Component::ControlPlane => format!("{TRIAL}{ONE_BY_ONE}{UNTIL_OLD_IS_GONE}{THEN_ALL}{AFTER_KUBEADM}"),
         };
         let until = if self.component == Component::Etcd { UNTIL_OLD_IS_GONE } else { "" };
         let (forget, keep) = (self.record().forget(), self.record().keep());

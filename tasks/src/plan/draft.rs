@@ -254,6 +254,12 @@ impl<'a> Draft<'a> {
         }
     }
 
+    /// Its steps.
+    #[must_use]
+    pub fn ids(&self) -> Vec<StepId> {
+        self.steps.iter().map(|step| step.id.clone()).collect()
+    }
+
     pub(super) fn steps(&self) -> &[Step] {
         &self.steps
     }

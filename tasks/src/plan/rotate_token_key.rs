@@ -1,6 +1,6 @@
 //! The plans that replace the key which signs the tokens of service accounts, one for each stage: every API server knows the new one, every one signs with it,
 //! and the one from before goes. Tokens are taken all the while, whichever of the two has signed them (Kubernetes, `--service-account-key-file`: any of the
-//! keys verifies). How far a host has come stands in its `sa.pub` ([`TokenKeys`]).
+//! keys verifies). How far a host has come stands in its `sa.pub` ([`PemSet`]).
 
 use std::time::Duration;
 
@@ -21,7 +21,8 @@ use crate::preconditions;
 use crate::resources::{File, FileContent, Replace, Resource};
 use crate::secret_name::SecretName;
 use crate::speaker::speaker;
-use crate::token_keys::{SIGNING_KEY, TOKEN_KEYS, TokenKeys, key_id};
+use crate::pem_set::PemSet;
+use crate::token_keys::{SIGNING_KEY, TOKEN_KEYS, key_id};
 
 /// What of it is done by a plan.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -104,10 +105,10 @@ pub fn token_key_standing(cluster: &Cluster, seen: &Seen) -> Result<TokenKeyStan
     if !refusals.is_empty() {
         return Err(refusals);
     }
-    let planes: Vec<(&Host, TokenKeys)> = cluster.control_planes().map(|host| (host, keys(seen, host))).collect();
-    let signer = |keys: &TokenKeys| keys.signer().unwrap_or_default().to_owned();
+    let planes: Vec<(&Host, PemSet)> = cluster.control_planes().map(|host| (host, keys(seen, host))).collect();
+    let signer = |keys: &PemSet| keys.signer().unwrap_or_default().to_owned();
     // The newest is the one beside which every other one has signed before.
-    let replaces = |keys: &TokenKeys| planes.iter().all(|(_, other)| signer(other) == signer(keys) || keys.has_before(&signer(other)));
+    let replaces = |keys: &PemSet| planes.iter().all(|(_, other)| signer(other) == signer(keys) || keys.has_before(&signer(other)));
     let Some((keeper, newest)) = planes.iter().find(|(_, keys)| replaces(keys)) else {
         return Err(vec![strangers(&planes)]);
     };
@@ -225,12 +226,12 @@ fn controllers(draft: &mut Draft<'_>, (signs, ready): (Option<&StepId>, &StepId)
     draft.follows(&run, &read, Reason::Because("the kubelet starts it again"));
 }
 
-fn keys(seen: &Seen, host: &Host) -> TokenKeys {
+fn keys(seen: &Seen, host: &Host) -> PemSet {
     let text = seen.observations(&host.name).contents.get(TOKEN_KEYS).map(|text| String::from_utf8_lossy(text));
-    TokenKeys::parse(&text.unwrap_or_default())
+    PemSet::parse(&text.unwrap_or_default())
 }
 
-fn wanted(rotation: &TokenKeyRotation<'_>, has: &TokenKeys) -> TokenKeys {
+fn wanted(rotation: &TokenKeyRotation<'_>, has: &PemSet) -> PemSet {
     match rotation.stage {
         TokenKeyStage::Known => has.with_next(rotation.key),
         TokenKeyStage::Signs => has.signing_with(rotation.key),
@@ -295,7 +296,7 @@ fn unfit(seen: &Seen, host: &Host) -> Option<Refusal> {
 }
 
 /// Two control planes that know nothing of each other's keys.
-fn strangers(planes: &[(&Host, TokenKeys)]) -> Refusal {
+fn strangers(planes: &[(&Host, PemSet)]) -> Refusal {
     let mut hosts: Vec<&str> = Vec::new();
     for (host, keys) in planes {
         if planes.iter().any(|(_, other)| keys.signer().is_some_and(|signer| !other.has(signer))) {

@@ -8,7 +8,7 @@ use super::owner::is_recorded;
 use crate::list::certificates;
 use crate::observe::Look;
 use crate::plan::{Refusal, Seen};
-use crate::token_keys::TokenKeys;
+use crate::pem_set::PemSet;
 
 /// Which authority of the certificates it is.
 #[must_use]
@@ -17,6 +17,16 @@ pub fn kind(name: AuthorityName) -> AuthorityKind {
         AuthorityName::Kubernetes => AuthorityKind::Kubernetes,
         AuthorityName::Etcd => AuthorityKind::Etcd,
         AuthorityName::FrontProxy => AuthorityKind::FrontProxy,
+    }
+}
+
+/// What the command line calls an authority.
+#[must_use]
+pub const fn word(kind: AuthorityKind) -> &'static str {
+    match kind {
+        AuthorityKind::Kubernetes => "kubernetes",
+        AuthorityKind::Etcd => "etcd",
+        AuthorityKind::FrontProxy => "front-proxy",
     }
 }
 
@@ -87,7 +97,7 @@ const ANOTHER: &str =
 /// Only what has the same form can be compared as a text; of others, whoever puts the keys into the file compares them themselves. While the key is being
 /// replaced hosts know both.
 fn has_other_accounts(host: &Host, ours: &str, seen: &Seen) -> bool {
-    let theirs = seen.observations(&host.name).contents.get(&accounts()).map(|text| TokenKeys::parse(&String::from_utf8_lossy(text)));
+    let theirs = seen.observations(&host.name).contents.get(&accounts()).map(|text| PemSet::parse(&String::from_utf8_lossy(text)));
     let form = |text: &str| text.trim().lines().next().map(|line| line.trim().to_owned());
     let theirs = theirs.unwrap_or_default();
     theirs.signer().is_some_and(|signer| form(signer) == form(ours)) && !theirs.has(ours)

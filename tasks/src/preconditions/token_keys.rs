@@ -6,7 +6,8 @@ use kok_crds::model::{Cluster, Host};
 use super::Findings;
 use crate::observe::Look;
 use crate::plan::{Refusal, Seen};
-use crate::token_keys::{TOKEN_KEYS, TokenKeys};
+use crate::pem_set::PemSet;
+use crate::token_keys::{TOKEN_KEYS};
 
 pub(super) fn looks(host: &Host) -> Option<Look> {
     host.roles.control_plane.then(|| Look::Content(TOKEN_KEYS.to_owned()))
@@ -21,10 +22,10 @@ pub(super) fn check(cluster: &Cluster, seen: &Seen, found: &mut Findings) {
 pub fn replacing_token_key(cluster: &Cluster, seen: &Seen) -> Option<Refusal> {
     let keys = |host: &Host| {
         let text = seen.observations(&host.name).contents.get(TOKEN_KEYS)?;
-        Some((host.name.clone(), TokenKeys::parse(&String::from_utf8_lossy(text))))
+        Some((host.name.clone(), PemSet::parse(&String::from_utf8_lossy(text))))
     };
-    let known: Vec<(String, TokenKeys)> = cluster.control_planes().filter_map(keys).filter(|(_, keys)| keys.signer().is_some()).collect();
-    let is_refused = |keys: &TokenKeys| known.iter().any(|(_, other)| keys.signer().is_some_and(|signer| !other.has(signer)));
+    let known: Vec<(String, PemSet)> = cluster.control_planes().filter_map(keys).filter(|(_, keys)| keys.signer().is_some()).collect();
+    let is_refused = |keys: &PemSet| known.iter().any(|(_, other)| keys.signer().is_some_and(|signer| !other.has(signer)));
     let refused: Vec<&str> = known.iter().filter(|(_, keys)| is_refused(keys)).map(|(host, _)| host.as_str()).collect();
     if !refused.is_empty() {
         let refusal = Refusal::new("tokens of service accounts that some control planes sign are refused by others");

@@ -62,6 +62,7 @@ mod reset_part;
 mod resources;
 mod rotate_key;
 mod rotate_key_scripts;
+mod rotate_authority;
 mod rotate_token_key;
 mod script;
 mod select;

@@ -18,7 +18,7 @@ const SOON: i64 = 244 * DAY;
 static ALL_PARTS: BTreeSet<Part> = BTreeSet::new();
 
 fn of_all() -> Renewal<'static> {
-    Renewal { hosts: &[], parts: &ALL_PARTS, all: false }
+    Renewal { hosts: &[], parts: &ALL_PARTS, all: false, successor: None }
 }
 
 fn seen(world: &World) -> Seen {
@@ -118,7 +118,7 @@ fn what_could_not_last_longer_stays() {
 fn parts_hosts_and_all_are_chosen_by_word() {
     let world = World::bare_of(highly_available()).converge();
     let (front, hosts) = (BTreeSet::from([Part::FrontProxy]), ["cp2".to_owned()]);
-    let some = |all, parts, hosts, later| changes(&renewed(&world, &Renewal { hosts, parts, all }, later));
+    let some = |all, parts, hosts, later| changes(&renewed(&world, &Renewal { hosts, parts, all, successor: None }, later));
     let expected =
         ["cp2/certificates/pki/front-proxy-client.key", "cp2/certificates/pki/front-proxy-client.crt", "cp2/control-plane/api-server"];
     assert_eq!(some(false, &front, &hosts, SOON), expected);

@@ -9,7 +9,8 @@ use kok_tasks::plan::{
     Action, Making, Plan, Refusal, Seen, TokenKeyRotation, TokenKeyStage, TokenKeyStanding, may_end_token_key, rotate_token_key,
     rotate_token_key_looks, token_key_standing,
 };
-use kok_tasks::token_keys::{SIGNING_KEY, TOKEN_KEYS, TokenKeys, key_id};
+use kok_tasks::pem_set::PemSet;
+use kok_tasks::token_keys::{SIGNING_KEY, TOKEN_KEYS, key_id};
 
 use crate::bootstrap::told;
 use crate::support::world::World;
@@ -25,7 +26,7 @@ const NEW: &str = "-----BEGIN PUBLIC KEY-----\nAAAA\n-----END PUBLIC KEY-----\n"
 #[derive(Clone)]
 struct Story {
     world: World,
-    read: BTreeMap<String, (String, TokenKeys)>,
+    read: BTreeMap<String, (String, PemSet)>,
     /// Public halves by the private ones, of which each run makes another.
     halves: BTreeMap<String, String>,
     /// Keys that have signed what may be in use.
@@ -46,8 +47,8 @@ impl Story {
         self.world.cluster.control_planes().map(|host| host.name.clone()).collect()
     }
 
-    fn keys(&self, host: &str) -> TokenKeys {
-        TokenKeys::parse(self.world.hosts[host].text(TOKEN_KEYS))
+    fn keys(&self, host: &str) -> PemSet {
+        PemSet::parse(self.world.hosts[host].text(TOKEN_KEYS))
     }
 
     fn reads(&mut self, host: &str) {

@@ -15,6 +15,7 @@
 mod admission;
 mod api_server;
 mod api_server_support;
+mod authorities;
 mod backup;
 mod backup_story;
 mod bad_input;

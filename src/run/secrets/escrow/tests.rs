@@ -234,8 +234,8 @@ fn a_new_key_of_service_accounts_takes_the_place_of_the_old_one() {
     let (made, new) = (authorities(now), PrivateKey::generate(Policy::default().algorithm, &mut SystemRandomness).unwrap());
     let read = || Escrowed::read(&cluster, None).unwrap();
     let kept = || read().found(NONE, now).unwrap().service_account.unwrap().expose().to_owned();
-    let known = TokenKeys::parse(&made.service_account().public_key_pem()).with_next(&new.public_key_pem());
-    let host = |key: &PrivateKey, known: &TokenKeys| {
+    let known = PemSet::parse(&made.service_account().public_key_pem()).with_next(&new.public_key_pem());
+    let host = |key: &PrivateKey, known: &PemSet| {
         let found = FoundAuthorities { service_account: Some(key.pem().clone()), token_keys: Some(known.text()), ..made.found() };
         Authorities::complete(found, &Policy::default(), now, &mut SystemRandomness).unwrap()
     };
@@ -260,6 +260,6 @@ fn a_new_key_of_service_accounts_takes_the_place_of_the_old_one() {
     assert!(read().keep(&after, CP1).unwrap().is_some() && kept() == new.pem().expose());
     // A control plane that joins meanwhile knows both.
     let files = after.files();
-    let keys = files.iter().find(|file| file.path() == "pki/sa.pub").map(|file| TokenKeys::parse(file.content.expose()));
+    let keys = files.iter().find(|file| file.path() == "pki/sa.pub").map(|file| PemSet::parse(file.content.expose()));
     assert!(keys.is_some_and(|keys| keys.has(&new.public_key_pem()) && keys.has_before(&made.service_account().public_key_pem())));
 }

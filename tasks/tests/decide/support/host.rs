@@ -45,6 +45,10 @@ pub(crate) struct Host {
     pub(crate) versions: ProgramVersions,
     /// The sum and the names of the keys to encrypt with that its API server has read; before any was replaced, those that are there.
     pub(crate) keys_read: Option<(String, Vec<String>)>,
+    /// Where links lead to that a run has made.
+    pub(crate) links: BTreeMap<String, String>,
+    /// What programs have read at their start, by program and path, of what a story asks.
+    pub(crate) read: BTreeMap<String, BTreeMap<String, String>>,
     /// Programs of static pods, and etcd as a unit, that are away for a moment.
     pub(crate) down: BTreeSet<String>,
     /// Seconds since boot; every change takes one.
@@ -93,6 +97,8 @@ impl Host {
             programs: BTreeMap::new(),
             versions: ProgramVersions::new(),
             keys_read: None,
+            links: BTreeMap::new(),
+            read: BTreeMap::new(),
             down: BTreeSet::new(),
             now: 100,
         };
@@ -242,6 +248,10 @@ impl Host {
                 let lines = entry.content.lines().filter_map(|line| line.trim().strip_prefix("client-certificate-data: "));
                 (path.clone(), kubeconfig_certificate(&lines.collect::<Vec<_>>().join("\n")))
             })),
+            Look::KubeconfigAuthorities(path) => {
+                let text = self.paths.get(path).and_then(|entry| kubeconfig_authorities(&entry.content));
+                seen.kubeconfig_authorities.insert(path.clone(), text);
+            }
             Look::Certificate(path) => {
                 let text = self.paths.get(path).map(|entry| {
                     let begin = entry.content.find("-----BEGIN CERTIFICATE-----").unwrap_or(entry.content.len());
@@ -271,6 +281,9 @@ impl Host {
             }
             Look::Command(name) => {
                 seen.commands.insert(name.clone(), self.commands.contains(name));
+            }
+            Look::Piece(Piece::Link(path)) => {
+                seen.pieces.insert(Piece::Link(path.clone()), self.links.get(path).cloned().unwrap_or_default());
             }
             Look::Piece(Piece::User(name)) => {
                 let line =
@@ -342,4 +355,18 @@ impl Host {
 pub(crate) fn matches(pattern: &str, path: &str) -> bool {
     let Some((start, end)) = pattern.split_once('*') else { return pattern == path };
     path.starts_with(start) && path.ends_with(end) && path.len() >= start.len() + end.len()
+}
+
+/// The authorities inside a kubeconfig.
+pub(crate) fn kubeconfig_authorities(text: &str) -> Option<String> {
+    let data = text.lines().find_map(|line| line.trim().strip_prefix("certificate-authority-data: "))?;
+    kubeconfig_certificate(data)
+}
+
+impl Host {
+    /// A program of it is started, and reads these files.
+    pub(crate) fn reads(&mut self, program: &str, paths: &[String]) {
+        let texts = paths.iter().filter(|path| self.has(path)).map(|path| (path.clone(), self.text(path).to_owned())).collect();
+        self.read.insert(program.to_owned(), texts);
+    }
 }

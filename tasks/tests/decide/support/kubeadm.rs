@@ -1,13 +1,15 @@
 //! What kubeadm's phases do in the model, and kubelets.
 
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
 use kok_tasks::change::Change;
 use kok_tasks::identity;
 use kok_tasks::observe::ETCD;
-use kok_tasks::operations::{Component, FOUNDERS_LINK, Join, KubeletStart, MEMBER_DATA, Preflight, StaticPods};
+use kok_tasks::operations::{Component, FOUNDERS_LINK, Join, KubeletStart, MEMBER_DATA, Preflight, SIGNING_CERTIFICATE, StaticPods};
 use kok_tasks::secret_name::SecretName;
 
 use super::api;
-use super::host::Host;
+use super::host::{Host, kubeconfig_authorities};
 use super::world::World;
 
 pub(super) const CLIENT_CERTIFICATE: &str = "/var/lib/kubelet/pki/kubelet-client-current.pem";
@@ -48,7 +50,9 @@ impl World {
         host.folder("/etc/kubernetes/manifests", 0o700);
         for name in names {
             let options = if pods.of_member.is_some() { etcd_options(host, pods) } else { String::new() };
-            host.write(&format!("/etc/kubernetes/manifests/{name}.yaml"), 0o600, &format!("{name} from {}\n{options}", pods.source));
+            let signs = if host.has(SIGNING_CERTIFICATE) { SIGNING_CERTIFICATE } else { "/etc/kubernetes/pki/ca.crt" };
+            let signs = if *name == "kube-controller-manager" { format!("    - --cluster-signing-cert-file={signs}\n") } else { String::new() };
+            host.write(&format!("/etc/kubernetes/manifests/{name}.yaml"), 0o600, &format!("{name} from {}\n{options}{signs}", pods.source));
         }
         let now = host.now;
         host.programs.extend(names.iter().filter(|name| **name != ETCD).map(|name| ((*name).to_owned(), now)));
@@ -91,7 +95,9 @@ impl World {
         assert!(api::answers(&self.api, &self.hosts[host], &self.hosts), "the kubelet is restarted before the API server is there");
         let it = self.host(host);
         [configuration, CLIENT_CERTIFICATE].iter().for_each(|path| it.uses(path));
-        it.write("/etc/kubernetes/kubelet.conf", 0o600, "client-certificate: kubelet-client-current.pem");
+        let authorities = kubeconfig_authorities(it.text("/etc/kubernetes/kubelet.conf"));
+        let data = authorities.map(|text| format!("\ncertificate-authority-data: {}", STANDARD.encode(text))).unwrap_or_default();
+        it.write("/etc/kubernetes/kubelet.conf", 0o600, &format!("client-certificate: kubelet-client-current.pem{data}"));
         let sum = it.paths["/etc/kubernetes/kubelet.conf"].sum.clone();
         it.write("/var/lib/kokctl/made/kubelet-finalized", 0o600, &format!("{sum}\n"));
         it.start("kubelet.service");
@@ -116,7 +122,8 @@ impl World {
         assert!(it.images.keys().any(|image| image.contains("/pause:")), "{host}: no pod can start without the pause image");
         it.folder("/etc/kubernetes/pki", 0o755);
         it.write("/etc/kubernetes/pki/ca.crt", 0o644, &authority);
-        let conf = format!("server: {server}\nclient-certificate: kubelet-client-current.pem");
+        let data = STANDARD.encode(&authority);
+        let conf = format!("server: {server}\ncertificate-authority-data: {data}\nclient-certificate: kubelet-client-current.pem");
         it.write("/etc/kubernetes/kubelet.conf", 0o600, &conf);
         self.configure_kubelet(host, &join.source, &join.reads);
     }

@@ -2,6 +2,8 @@
 
 use std::collections::BTreeMap;
 
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
 use kok_tasks::change::Change;
 use kok_tasks::drain::{Cordon, judge};
 use kok_tasks::given::without_value;
@@ -89,6 +91,43 @@ impl World {
                     TokenKeysReader::ControllerManager => "kube-controller-manager",
                 };
                 host.programs.insert(program.to_owned(), host.now);
+            }
+            Operation::ReadAuthorities(read) => {
+                let host = self.host(host);
+                read.paths.iter().for_each(|path| host.uses(path));
+                host.reads(read.program, &read.paths);
+                host.programs.insert(read.program.to_owned(), host.now);
+            }
+            Operation::SigningCertificate(signs) => {
+                let host = self.host(host);
+                let (manifest, record) = ("/etc/kubernetes/manifests/kube-controller-manager.yaml", "/var/lib/kokctl/made/control-plane");
+                let (was, lines) = (host.paths[manifest].sum.clone(), host.text(record).to_owned());
+                let (is, becomes) = if signs.apart { ("/ca.crt", "/ca-signing.crt") } else { ("/ca-signing.crt", "/ca.crt") };
+                let text = host.text(manifest).replace(is, becomes);
+                host.write(manifest, 0o600, &text);
+                let sum = host.paths[manifest].sum.clone();
+                host.write(record, 0o600, &lines.replace(&was, &sum));
+                host.programs.insert("kube-controller-manager".to_owned(), host.now);
+            }
+            Operation::KubeletTrust(trust) => {
+                let (conf, record) = ("/etc/kubernetes/kubelet.conf", "/var/lib/kokctl/made/kubelet-finalized");
+                let host = self.host(host);
+                let (was, text) = (host.paths[conf].sum.clone(), host.text(conf).to_owned());
+                let data = STANDARD.encode(&trust.authorities);
+                let lines = text.lines().map(|line| match line.split_once("certificate-authority-data: ") {
+                    Some((before, _)) => format!("{before}certificate-authority-data: {data}\n"),
+                    None => format!("{line}\n"),
+                });
+                let text: String = lines.collect();
+                host.write(conf, 0o600, &text);
+                if host.paths.get(record).is_some_and(|entry| entry.content.trim() == was) {
+                    let sum = host.paths[conf].sum.clone();
+                    host.write(record, 0o600, &format!("{sum}\n"));
+                }
+            }
+            Operation::PublishTrust(publish) => {
+                self.uses_api(host, true);
+                self.publish(publish);
             }
             Operation::KubeletFinalize(finalize) => self.finalize(host, &finalize.configuration),
             Operation::Addons(addons) => {

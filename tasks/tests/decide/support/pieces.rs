@@ -57,6 +57,13 @@ impl World {
                 host.sysctls.insert("kernel.hostname".to_owned(), hostname.name.clone());
                 host.write("/etc/hostname", 0o644, &format!("{}\n", hostname.name));
             }
+            // The model's links have what they lead to.
+            Resource::Symlink(link) => {
+                let text = host.text(&link.target).to_owned();
+                host.links.insert(link.path.clone(), link.target.clone());
+                host.write(&link.path, 0o777, &text);
+                host.paths.get_mut(&link.path).unwrap().kind = kok_tasks::observe::Kind::Symlink;
+            }
             Resource::NoSwap(_) => host.swap = SwapState::default(),
             Resource::Packages(packages) => host.commands.extend(packages.commands.iter().map(|(command, _)| command.clone())),
             Resource::PackageArchive(archive) => host.folder(&archive.folder, 0o700),
@@ -78,7 +85,6 @@ impl World {
             // Only what somebody declares for hosts has these, and no world does.
             Resource::Group(_)
             | Resource::AuthorizedKey(_)
-            | Resource::Symlink(_)
             | Resource::Gone(_)
             | Resource::Line(_)
             | Resource::Mount(_)
@@ -102,6 +108,7 @@ impl World {
 
 fn start(host: &mut Host, unit: &Unit, change: &Change, api: &Api) {
     unit.reads.iter().for_each(|path| host.uses(path));
+    host.reads(&unit.name, &unit.reads);
     if unit.goal == UnitGoal::Stopped {
         let state = host.units.get_mut(&unit.name).unwrap();
         (state.active, state.file) = ("inactive".into(), "disabled".into());

@@ -4,10 +4,12 @@ use std::collections::BTreeMap;
 use std::sync::{LazyLock, Mutex};
 
 use kok_crds::model::{API_SERVER_PORT, Cluster, Host};
-use kok_pki::{Authorities, Authority, KeyAlgorithm, KeyPair, PkiError, Randomness};
+use kok_pki::{
+    Authorities, Authority, AuthorityKind, FoundAuthorities, KeyAlgorithm, KeyPair, KubeconfigUser, Material, PkiError, Randomness,
+};
 use kok_tasks::digest::sha256;
 use kok_tasks::identity;
-use kok_tasks::in_use::KUBELET_SERVING_KEY;
+use kok_tasks::in_use::{KUBELET_CLIENT, KUBELET_SERVING_KEY};
 use kok_tasks::secret_name::SecretName;
 use time::OffsetDateTime;
 
@@ -44,11 +46,15 @@ static OF_THREE_WITH_OWN_ETCD: LazyLock<Files> = LazyLock::new(|| files(&super::
 
 fn files(cluster: &Cluster) -> Files {
     let now = OffsetDateTime::from_unix_timestamp(NOW).unwrap();
-    let authorities = Authorities::generate(&identity::policy(cluster), now, &mut System).unwrap();
+    files_of(cluster, &Authorities::generate(&identity::policy(cluster), now, &mut System).unwrap())
+}
+
+fn files_of(cluster: &Cluster, authorities: &Authorities) -> Files {
+    let now = OffsetDateTime::from_unix_timestamp(NOW).unwrap();
     let of_host = |host: &Host| {
         let own = identity::control_plane(cluster, host);
         let make = if host.roles.control_plane { kok_pki::control_plane } else { kok_pki::etcd_host };
-        let files = make(&own, &authorities, &identity::policy(cluster), now, &mut System).unwrap();
+        let files = make(&own, authorities, &identity::policy(cluster), now, &mut System).unwrap();
         let texts = files.iter().map(|file| (file.path().to_owned(), file.content.expose().to_owned()));
         (host.name.clone(), texts.collect())
     };
@@ -75,8 +81,28 @@ pub(crate) fn of(cluster: &Cluster) -> &'static Files {
     }
 }
 
+/// The same cluster's, with another authority in the place of one, of which all trust these.
+pub(crate) fn with(files: &Files, cluster: &Cluster, kind: AuthorityKind, (trusted, key): (&str, &str)) -> &'static Files {
+    let text = |path: &str| files.values().find_map(|files| files.get(path)).unwrap().clone();
+    let pair = |kind| {
+        let [certificate, key] = [Material::AuthorityCertificate(kind), Material::AuthorityKey(kind)].map(|it| text(it.path()));
+        Some((certificate, Some(kok_pki::Secret::new(key))))
+    };
+    let found = FoundAuthorities {
+        kubernetes: pair(AuthorityKind::Kubernetes),
+        etcd: pair(AuthorityKind::Etcd),
+        front_proxy: pair(AuthorityKind::FrontProxy),
+        service_account: Some(kok_pki::Secret::new(text("pki/sa.key"))),
+        token_keys: None,
+    };
+    let now = OffsetDateTime::from_unix_timestamp(NOW).unwrap();
+    let authorities = Authorities::complete(found, &identity::policy(cluster), now, &mut System).unwrap();
+    let authorities = authorities.with(kind, trusted.to_owned(), Some(kok_pki::Secret::new(key.to_owned()))).unwrap();
+    Box::leak(Box::new(files_of(cluster, &authorities)))
+}
+
 /// What kubelets show, with its key; made once for each authority and host.
-static OF_KUBELETS: Mutex<BTreeMap<String, [String; 2]>> = Mutex::new(BTreeMap::new());
+static OF_KUBELETS: Mutex<BTreeMap<String, [String; 3]>> = Mutex::new(BTreeMap::new());
 
 /// What a run would make for the kubelet of a host.
 pub(crate) fn kubelet_file(files: &Files, cluster: &Cluster, host: &Host, path: &str) -> String {
@@ -89,9 +115,14 @@ pub(crate) fn kubelet_file(files: &Files, cluster: &Cluster, host: &Host, path: 
         let key = kok_pki::Secret::new(of_authority("pki/ca.key").clone());
         let authority = Authority::from_pem(of_authority("pki/ca.crt").clone(), Some(key)).unwrap();
         let now = OffsetDateTime::from_unix_timestamp(NOW).unwrap();
-        let issued = kok_pki::issue(&identity::kubelet_server(&host), &authority, &identity::policy(cluster), now, &mut System).unwrap();
-        [issued.certificate_pem, issued.key.pem().expose().to_owned()]
+        let issue = |profile: &kok_pki::Profile| kok_pki::issue(profile, &authority, &identity::policy(cluster), now, &mut System).unwrap();
+        let issued = issue(&identity::kubelet_server(&host));
+        let client = issue(&KubeconfigUser::Kubelet.profile(&identity::control_plane(cluster, &host)));
+        [issued.certificate_pem, issued.key.pem().expose().to_owned(), client.certificate_pem]
     });
+    if path == KUBELET_CLIENT {
+        return pair[2].clone();
+    }
     pair[usize::from(path == KUBELET_SERVING_KEY)].clone()
 }
 

@@ -6,6 +6,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use kok_crds::model::Cluster;
+use kok_pki::AuthorityKind;
 use kok_tasks::bundle::Bundle;
 use kok_tasks::change::{Change, Verdict};
 use kok_tasks::digest::sha256;
@@ -14,8 +15,9 @@ use kok_tasks::drain::Workload;
 use kok_tasks::facts::HostFacts;
 use kok_tasks::gate::api_server_url;
 use kok_tasks::issued;
-use kok_tasks::observe::{Firewall, Look, Observations, TimeTracking};
-use kok_tasks::operations::Operation;
+use kok_tasks::observe::{ClusterTrust, Firewall, Look, Observations, TimeTracking};
+use kok_tasks::operations::{Operation, PublishTrust};
+use kok_tasks::pem_set::PemSet;
 use kok_tasks::plan::{Action, Inputs, Making, Plan, Refusal, Seen, Selection, Step, StepId, looks, make_part};
 use kok_tasks::recovery::MARKER;
 use kok_tasks::resources::Act;
@@ -38,8 +40,10 @@ pub(crate) struct World {
     pub(crate) prune: bool,
     /// What no look shows, for tests of what happens without it.
     pub(crate) hides: Option<fn(&mut Observations)>,
+    /// What the cluster tells others of authorities, by kind; nothing before somebody asks.
+    pub(crate) told: BTreeMap<AuthorityKind, PemSet>,
     /// What stands for the secrets of control planes, by host and path below `/etc/kubernetes`.
-    files: &'static Files,
+    pub(crate) files: &'static Files,
 }
 
 impl World {
@@ -70,7 +74,7 @@ impl World {
         let members = cluster.etcd_hosts().map(|host| host.name.clone()).collect();
         let api = Api { members, etcd_units: cluster.has_etcd_units(), ..Api::default() };
         let files = secrets::of(&cluster);
-        Self { cluster, bundle: super::bundle(), hosts, api, token_id: super::TOKEN_ID.to_owned(), prune: false, hides: None, files }
+        Self { cluster, bundle: super::bundle(), hosts, api, token_id: super::TOKEN_ID.to_owned(), prune: false, hides: None, told: BTreeMap::new(), files }
     }
 
     /// A world in which a run has ended.
@@ -192,6 +196,8 @@ impl World {
                     seen.network_check = Some(api::reports(&self.api, &self.hosts, self.cluster.network.pod_cidrs().len() as u64))
                 }
                 Look::EncryptedValues => seen.encrypted_values = Some(Ok(self.api.values.clone())),
+                Look::ClusterTrust => seen.cluster_trust = Some(Ok(self.trust())),
+                Look::OlderPods(_) => seen.older_pods = Some(Ok(Vec::new())),
                 Look::Ipv6 => {
                     seen.ipv6 = Some(good_ipv6());
                     let listens = host.sysctls.iter().filter(|(name, _)| name.ends_with(".accept_ra"));
@@ -208,6 +214,29 @@ impl World {
             hide(&mut seen);
         }
         seen
+    }
+
+    /// API servers add what they trust; the controller manager of the first control plane leads.
+    pub(crate) fn trust(&self) -> ClusterTrust {
+        let of = |kind: AuthorityKind, file: &str| {
+            let told = self.told.get(&kind).cloned().unwrap_or_default();
+            let planes = self.cluster.control_planes().map(|host| PemSet::parse(self.hosts[&host.name].text(file)));
+            planes.fold(told, |all, own| all.joined(&own))
+        };
+        let first = self.cluster.control_planes().next().unwrap();
+        let clients = of(AuthorityKind::Kubernetes, "/etc/kubernetes/pki/ca.crt");
+        ClusterTrust {
+            joining: self.told.get(&AuthorityKind::Kubernetes).map(PemSet::text),
+            clients: Some(clients.text()),
+            front_proxy: Some(of(AuthorityKind::FrontProxy, "/etc/kubernetes/pki/front-proxy-ca.crt").text()),
+            pods: vec![("default".to_owned(), self.hosts[&first.name].text("/etc/kubernetes/pki/ca.crt").to_owned())],
+        }
+    }
+
+    pub(crate) fn publish(&mut self, publish: &PublishTrust) {
+        let wanted = PemSet::parse(&publish.authorities);
+        let told = self.told.entry(publish.kind).or_default();
+        *told = if publish.alone { wanted } else { wanted.joined(told) };
     }
 
     fn source_serves(&self) -> bool {
