@@ -24,6 +24,8 @@ use crate::secret_name::SecretName;
 
 const NAME: &str = "authorities";
 
+/// Step that writes the certificates that are trusted.
+const TRUSTED: StepName<'static> = StepName::new(NAME, "trusted");
 /// Step after which an API server goes by what is there.
 const API_SERVER_READY: StepName<'static> = StepName::new(NAME, "api-server");
 /// Step after which a member of etcd does.
@@ -67,6 +69,7 @@ pub(crate) fn looks(cluster: &Cluster, kind: AuthorityKind, host: &Host) -> Look
     }
     looks.add(Look::Path(absolute(Material::AuthorityKey(kind))));
     if kind == AuthorityKind::Kubernetes {
+        looks.add(Look::File { path: SIGNING_CERTIFICATE.to_owned(), expected: None });
         let users = KubeconfigUser::ALL.into_iter().filter(|_| host.roles.control_plane || host.roles.is_node());
         looks.extend(users.map(|user| Look::KubeconfigAuthorities(absolute(Material::Kubeconfig(user)))));
         looks.extend([Look::Certificate(CLIENT_CERTIFICATE.to_owned()), Look::Path(KUBELET_CLIENT.to_owned())]);
@@ -159,13 +162,15 @@ fn files(view: &HostView<'_>, draft: &mut Draft<'_>, rotation: &AuthorityRotatio
     }
     // The controller manager signs with the key that is there by the certificate that belongs to it.
     let apart = kind == AuthorityKind::Kubernetes && view.host.roles.control_plane && rotation.stage != AuthorityStage::Alone;
-    if apart {
+    // Where a run was killed behind it, it may be the new one already, with its key.
+    let there = matches!(view.observations().paths.get(SIGNING_CERTIFICATE), Some(PathState::Present(_)));
+    if apart && !(rotation.stage == AuthorityStage::Known && there) {
         let signer = wanted.signer().unwrap_or_default();
         let file = File::text(SIGNING_CERTIFICATE, signer).mode(Material::AuthorityCertificate(kind).mode());
         made.push(draft.add("signing-certificate", Resource::File(file)));
     }
     let file = File::text(trusted_file(kind), wanted.text()).mode(Material::AuthorityCertificate(kind).mode());
-    let trusted = draft.add("trusted", Resource::File(file));
+    let trusted = draft.add(TRUSTED, Resource::File(file));
     made.iter().for_each(|before| draft.needs(&trusted, before, Reason::Because("it says which key signs")));
     made.push(trusted);
     made
@@ -197,7 +202,7 @@ fn publish(view: &HostView<'_>, draft: &mut Draft<'_>, rotation: &AuthorityRotat
         if rotation.kind == AuthorityKind::Kubernetes {
             draft.needs(&step, &CONTROLLERS.on(&plane.name), Reason::Because("the one that leads tells pods whom it trusts itself"));
         }
-        draft.needs(&step, &StepName::new(NAME, "trusted").on(&plane.name), Reason::Because("all of them trust the same"));
+        draft.needs(&step, &TRUSTED.on(&plane.name), Reason::Because("all of them trust the same"));
     }
     Ok(())
 }

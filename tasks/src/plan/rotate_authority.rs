@@ -211,16 +211,20 @@ fn refused(cluster: &Cluster, kind: AuthorityKind, seen: &Seen) -> Vec<Refusal> 
             return vec![refusal.hint("take the option out, run `kokctl apply`, and repeat the command")];
         }
     }
-    cluster.hosts.iter().filter(|host| trusts(kind, host)).filter_map(|host| unfit(cluster, kind, seen, host)).collect()
+    let parties = || cluster.hosts.iter().filter(|host| trusts(kind, host));
+    // What a run has ended that was killed then comes back by itself, and is waited for before anything else is disturbed.
+    let begun = parties().any(|host| known(kind, host, seen).is_under_way());
+    parties().filter_map(|host| unfit((cluster, begun), kind, seen, host)).collect()
 }
 
 /// What keeps a host from going along.
-fn unfit(cluster: &Cluster, kind: AuthorityKind, seen: &Seen, host: &Host) -> Option<Refusal> {
+fn unfit((cluster, begun): (&Cluster, bool), kind: AuthorityKind, seen: &Seen, host: &Host) -> Option<Refusal> {
     let at = |what: &str| Refusal::new(what).at(format!("host {} ({})", host.name, host.address));
     let observed = seen.observations(&host.name);
     if host.roles.control_plane {
         match &observed.api_server {
             Some(ApiServerState::Ready) => {}
+            Some(ApiServerState::NotReady(_)) if begun => {}
             Some(ApiServerState::NotReady(said)) => {
                 let refusal = at("its API server is not ready, and has to know the new authority").because(said.trim().to_owned());
                 return Some(refusal.hint("see `kokctl status`, and mend it first").passing());
@@ -232,7 +236,7 @@ fn unfit(cluster: &Cluster, kind: AuthorityKind, seen: &Seen, host: &Host) -> Op
             }
         }
     }
-    if kind == AuthorityKind::Etcd && host.roles.etcd && !matches!(&observed.etcd, Some(EtcdState::Ready(member)) if !member.is_learner) {
+    if kind == AuthorityKind::Etcd && !begun && host.roles.etcd && !matches!(&observed.etcd, Some(EtcdState::Ready(member)) if !member.is_learner) {
         let refusal = at("its member of etcd does not work, and has to know the new authority");
         return Some(refusal.hint("see `kokctl status`, and mend it first").passing());
     }

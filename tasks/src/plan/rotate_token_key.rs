@@ -273,14 +273,17 @@ fn refused(cluster: &Cluster, seen: &Seen) -> Vec<Refusal> {
         let refusal = refusal.because("they go by other keys of service accounts than those that kubeadm makes");
         return vec![refusal.hint("replace the key where that option leads to; or take the option out, and run `kokctl apply`")];
     }
-    cluster.control_planes().filter_map(|host| unfit(seen, host)).collect()
+    // One that a run has ended that was killed then comes back by itself, and is waited for before the next one is started anew.
+    let begun = cluster.control_planes().any(|host| keys(seen, host).is_under_way());
+    cluster.control_planes().filter_map(|host| unfit(seen, host, begun)).collect()
 }
 
 /// What keeps the key of a control plane from being replaced.
-fn unfit(seen: &Seen, host: &Host) -> Option<Refusal> {
+fn unfit(seen: &Seen, host: &Host, begun: bool) -> Option<Refusal> {
     let at = |what: &str| Refusal::new(what).at(format!("host {} ({})", host.name, host.address));
     match &seen.observations(&host.name).api_server {
         Some(ApiServerState::Ready) => {}
+        Some(ApiServerState::NotReady(_)) if begun => {}
         Some(ApiServerState::NotReady(said)) => {
             let refusal = at("its API server is not ready, and has to know the new key").because(said.trim().to_owned());
             return Some(refusal.hint("see `kokctl status`, and mend it first").passing());

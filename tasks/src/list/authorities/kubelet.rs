@@ -5,7 +5,7 @@ use std::time::Duration;
 use kok_crds::model::Host;
 use kok_pki::AuthorityKind;
 
-use super::{NAME, all_show_it};
+use super::{NAME, TRUSTED, all_show_it};
 use crate::in_use::KUBELET_CLIENT;
 use crate::list::{rolling, still_ready};
 use crate::observe::PathState;
@@ -35,7 +35,7 @@ pub(super) fn draft<'a>(view: &HostView<'a>, rotation: &AuthorityRotation<'_>, w
     let trust = draft.add("kubelet-trusts", Operation::KubeletTrust(KubeletTrust { authorities: wanted.text() }));
     made.push(trust);
     for step in &made {
-        draft.needs(step, &view.id(StepName::new(NAME, "trusted")), Reason::Because("who signs is there before what it has signed"));
+        draft.needs(step, &view.id(TRUSTED), Reason::Because("who signs is there before what it has signed"));
         if rotation.stage == AuthorityStage::Alone {
             all_show_it(view, &mut draft, step);
         }

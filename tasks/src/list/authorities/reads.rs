@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use kok_pki::{AuthorityKind, Leaf, Material};
 
-use super::{API_SERVER_READY, CONTROLLERS, MEMBER_READY, NAME, is_past, trusted_file};
+use super::{API_SERVER_READY, CONTROLLERS, MEMBER_READY, NAME, TRUSTED, is_past, trusted_file};
 use crate::gate::{Disruption, Need};
 use crate::list::certificates::absolute;
 use crate::list::{etcd_unit, renew, rolling};
@@ -56,6 +56,11 @@ fn read_by_api_server(rotation: &AuthorityRotation<'_>) -> Option<Vec<String>> {
     }
 }
 
+/// What the controller manager alone reads is nothing to others.
+fn is_read(file: &StepId) -> bool {
+    file.name() == TRUSTED.name()
+}
+
 fn api_server(
     view: &HostView<'_>,
     draft: &mut Draft<'_>,
@@ -66,7 +71,7 @@ fn api_server(
     let read = draft.add("api-server-reads", Operation::ReadAuthorities(ReadAuthorities { program: API_SERVER, paths }));
     draft.within(ENDED_WITHIN);
     draft.gated(&read, Disruption::RestartApiServer { host: host.clone() }, Need::Wanted);
-    files.iter().for_each(|file| draft.follows(&read, file, Reason::Reads));
+    files.iter().filter(|file| is_read(file)).for_each(|file| draft.follows(&read, file, Reason::Reads));
     let ready = draft.add(API_SERVER_READY, Operation::ApiServerReady(ApiServerReady { version: None }));
     draft.within(STARTED_WITHIN);
     draft.follows(&ready, &read, Reason::Because("the kubelet starts it again"));
@@ -92,7 +97,7 @@ fn member(view: &HostView<'_>, draft: &mut Draft<'_>, rotation: &AuthorityRotati
     };
     draft.within(ENDED_WITHIN);
     rolling::restarts_member(view, draft, &read);
-    files.iter().for_each(|file| draft.follows(&read, file, Reason::Reads));
+    files.iter().filter(|file| is_read(file)).for_each(|file| draft.follows(&read, file, Reason::Reads));
     let ready = renew::ready_member(view, view.host);
     let ready = ready.unwrap_or(EtcdMemberReady { version: String::new(), members: Vec::new(), joining: Vec::new() });
     let ready = draft.add(MEMBER_READY, Operation::EtcdMemberReady(ready));
