@@ -1,6 +1,7 @@
 //! What the operation in a user's files asks of a verb: for which it is, and of which part of the cluster it speaks.
 #![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing)]
 
+use kok_crds::model::AuthorityName;
 use kok_crds::operation::Verb;
 use kok_crds::{Asked, File, Input, Intent, Outcome, Position, Problem, Role, read_input};
 
@@ -173,6 +174,16 @@ fn members_of_etcd_are_defragmented_by_name_and_an_alarm_is_of_all() {
             problem.contains("sign tokens of service accounts with the same key") && problem.contains("all control planes take part"),
             "{problem}"
         );
+    }
+    let authorities = [
+        ("rotate-ca-kubernetes", Verb::RotateAuthority(AuthorityName::Kubernetes)),
+        ("rotate_ca_etcd.yml", Verb::RotateAuthority(AuthorityName::Etcd)),
+        ("rotate-ca-front-proxy-finish", Verb::EndAuthority(AuthorityName::FrontProxy)),
+    ];
+    for (action, verb) in authorities {
+        assert!(asked(CLUSTER, &[operation("o", action, "")], verb, false).unwrap().agreed_at.is_some());
+        let problem = only(asked(CLUSTER, &[of(action, "--limit=w2")], verb, false)).to_string();
+        assert!(problem.contains("all hosts trust the same authority") && problem.contains("all hosts take part"), "{problem}");
     }
     assert!(asked(CLUSTER, &[operation("o", "etcd-alarm-disarm", "")], Verb::Disarm, false).unwrap().agreed_at.is_some());
     let problem = only(asked(CLUSTER, &[of("etcd-alarm-disarm", "--limit=w2")], Verb::Disarm, false));

@@ -203,18 +203,24 @@ fn refused(cluster: &Cluster, kind: AuthorityKind, seen: &Seen) -> Vec<Refusal> 
         let because = "it would name another one than the hosts have, and every later run would stop there";
         return vec![refusal.because(because).hint("take it out of the file, for the hosts have it, and repeat the command")];
     }
-    let own = &cluster.settings.components.controller_manager.options;
-    if let Some(name) = ["cluster-signing-cert-file", "root-ca-file"].iter().find(|name| own.contains_key(**name)) {
-        if kind == AuthorityKind::Kubernetes {
-            let refusal = Refusal::new(format!("the file has an option of controller managers of its own, `{name}`"));
-            let refusal = refusal.because("they go by another certificate than the one that kubeadm makes");
-            return vec![refusal.hint("take the option out, run `kokctl apply`, and repeat the command")];
-        }
+    if let Some(name) = own_option(cluster).filter(|_| kind == AuthorityKind::Kubernetes) {
+        let refusal = Refusal::new(format!("the file has an option of its own, `{name}`"));
+        let refusal = refusal.because("a program goes by another certificate than the one that kubeadm makes");
+        return vec![refusal.hint("take the option out, run `kokctl apply`, and repeat the command")];
     }
     let parties = || cluster.hosts.iter().filter(|host| trusts(kind, host));
     // What a run has ended that was killed then comes back by itself, and is waited for before anything else is disturbed.
     let begun = parties().any(|host| known(kind, host, seen).is_under_way());
     parties().filter_map(|host| unfit((cluster, begun), kind, seen, host)).collect()
+}
+
+/// An option by which a program goes by another certificate of the authority.
+fn own_option(cluster: &Cluster) -> Option<&'static str> {
+    let components = &cluster.settings.components;
+    let of_manager = ["cluster-signing-cert-file", "root-ca-file"].into_iter();
+    let of_manager = of_manager.filter(|name| components.controller_manager.options.contains_key(*name));
+    let of_server = ["client-ca-file", "kubelet-certificate-authority"].into_iter();
+    of_manager.chain(of_server.filter(|name| components.api_server.options.contains_key(*name))).next()
 }
 
 /// What keeps a host from going along.

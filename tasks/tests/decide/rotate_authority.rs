@@ -130,11 +130,8 @@ impl Story {
                         known(by, shown, &format!("the kubelet of {node} to the API server on {plane}"));
                     }
                 }
-                if let Some(by) = self.text(node, &format!("{PKI}/ca.crt")) {
-                    if let Some(shown) = self.text(plane, &format!("{PKI}/apiserver-kubelet-client.crt")) {
-                        known(by, shown, &format!("{plane} to the kubelet of {node}"));
-                    }
-                }
+                let (by, shown) = (self.text(node, &format!("{PKI}/ca.crt")), self.text(plane, &format!("{PKI}/apiserver-kubelet-client.crt")));
+                by.zip(shown).into_iter().for_each(|(by, shown)| known(by, shown, &format!("{plane} to the kubelet of {node}")));
                 let confs = ["admin.conf", "controller-manager.conf", "scheduler.conf", "kubelet.conf"].map(|name| format!("/etc/kubernetes/{name}"));
                 for conf in &confs {
                     for text in self.both(node, "kubelet.service", conf) {

@@ -263,3 +263,30 @@ fn a_new_key_of_service_accounts_takes_the_place_of_the_old_one() {
     let keys = files.iter().find(|file| file.path() == "pki/sa.pub").map(|file| PemSet::parse(file.content.expose()));
     assert!(keys.is_some_and(|keys| keys.has(&new.public_key_pem()) && keys.has_before(&made.service_account().public_key_pem())));
 }
+
+/// Whichever host is asked: one that has the new one signs already, one that does not knows that it is to sign next.
+#[test]
+fn a_new_authority_takes_the_place_of_the_old_one() {
+    let folder = tempfile::tempdir().unwrap();
+    let (cluster, now) = (cluster(folder.path(), CLUSTER), OffsetDateTime::now_utc());
+    let (old, new) = (authorities(now), authorities(now));
+    let kind = AuthorityKind::Etcd;
+    Escrowed::read(&cluster, None).unwrap().keep(&old, CP1).unwrap();
+    let kept = || Escrowed::read(&cluster, None).unwrap().found(CP1, now).unwrap().etcd.map(|(certificate, _)| certificate);
+    let set = PemSet::parse(old.get(kind).certificate_pem());
+    let (next, signs) = (set.with_next(new.get(kind).certificate_pem()), set.signing_with(new.get(kind).certificate_pem()));
+    let with = |set: &PemSet, by: &Authorities| {
+        let found = FoundAuthorities { token_keys: None, ..old.found() };
+        let all = Authorities::complete(found, &Policy::default(), now, &mut SystemRandomness).unwrap();
+        all.with(kind, set.text(), by.get(kind).key_pem().cloned()).unwrap()
+    };
+    // It is trusted, and does not sign: what is kept is as it was.
+    assert_eq!(Escrowed::read(&cluster, None).unwrap().keep(&with(&next, &old), CP1).unwrap(), None);
+    assert!(Escrowed::read(&cluster, None).unwrap().keep(&with(&signs, &new), CP1).unwrap().is_some());
+    assert_eq!(kept().as_deref(), Some(new.get(kind).certificate_pem()));
+    // A host that signs with the old one still.
+    assert_eq!(Escrowed::read(&cluster, None).unwrap().keep(&with(&next, &old), CP1).unwrap(), None);
+    assert_eq!(Escrowed::read(&cluster, None).unwrap().keep(&with(&signs.alone(), &new), CP1).unwrap(), None);
+    // One that nobody has replaced is not lost for another.
+    assert!(Escrowed::read(&cluster, None).unwrap().keep(&old, CP1).is_err());
+}
