@@ -4,7 +4,7 @@ use kok_crds::model::{AuthorityName, Cluster};
 use kok_crds::operation::Verb;
 use kok_pki::{Authority, AuthorityKind, Secret, inspect_certificate};
 use kok_tasks::identity;
-use kok_tasks::plan::{AuthorityStage, AuthorityStanding, Refusal, Seen, may_end_authority};
+use kok_tasks::plan::{AuthorityStage, AuthorityStanding, Refusal, Seen, may_begin_authority, may_end_authority};
 use kok_tasks::preconditions::{authority_kind, authority_word};
 use time::OffsetDateTime;
 
@@ -93,7 +93,10 @@ impl Rotation<'_> {
     /// Which one signs at the end, and what comes first, by how far the cluster has come.
     fn choose(&self, standing: AuthorityStanding, seen: &Seen) -> Result<Next, Vec<Refusal>> {
         match (standing, self.wish) {
-            (AuthorityStanding::One { .. }, AuthorityWish::Replace) => self.made(),
+            (AuthorityStanding::One { .. }, AuthorityWish::Replace) => {
+                may_begin_authority(self.cluster, self.kind, seen)?;
+                self.made()
+            }
             (AuthorityStanding::Begun { certificate, keeper }, AuthorityWish::Replace) => {
                 Ok(Next::of_host(certificate, keeper, AuthorityStage::Known))
             }

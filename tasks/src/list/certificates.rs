@@ -14,7 +14,7 @@ use super::{Task, authorities, kubeadm_configuration, still_ready};
 use crate::identity;
 use crate::issued::is_kept_elsewhere;
 use crate::observe::{Observations, PathState};
-use crate::operations::{Operation, PkiTree, SIGNING_CERTIFICATE, kubelets_own_has_ended};
+use crate::operations::{Operation, PkiTree, kubelets_own_has_ended};
 use crate::plan::{Draft, HostView, Reason, Refusal, StepId, StepName};
 use crate::preconditions;
 use crate::renewal::Renewal;
@@ -31,9 +31,6 @@ use files::{keys_elsewhere, kubeconfigs, of_tree};
 const NAME: &str = "certificates";
 
 pub(super) const TASK: Task = Task { name: NAME, about: "certificates of control planes and of etcd, and kubeconfigs", plan };
-
-/// By what the controller manager signs, while several authorities are trusted.
-const SIGNING: StepName<'static> = StepName::new(NAME, "signing-certificate");
 
 /// The whole set at once.
 const TREE: StepName<'static> = StepName::new(NAME, "set");
@@ -65,6 +62,7 @@ fn plan(view: &HostView<'_>, draft: &mut Draft<'_>) -> Result<(), Refusal> {
         return Ok(());
     }
     has_no_key_of_others(view, seen)?;
+    comes_at_no_wrong_time(view)?;
     has_set_of_its_roles(view, seen)?;
     let folder = view.id(kubeadm_configuration::FOLDER);
     let fresh = is_fresh(view.cluster(), view.host, seen);
@@ -93,14 +91,6 @@ fn plan(view: &HostView<'_>, draft: &mut Draft<'_>) -> Result<(), Refusal> {
             draft.needs(&step, &view.id(TREE), Reason::Because("it is signed by that authority"));
         }
     }
-    if let Some(signer) = signing_certificate(view) {
-        let file = File::text(SIGNING_CERTIFICATE, signer).mode(Material::AuthorityCertificate(AuthorityKind::Kubernetes).mode());
-        let step = draft.add(SIGNING, Resource::File(file));
-        draft.needs(&step, &folder, Reason::Inside);
-        if fresh {
-            draft.needs(&step, &view.id(TREE), Reason::Because("it lies beside them"));
-        }
-    }
     if roles.control_plane && !view.cluster().settings.certificates.super_admin_kubeconfig {
         let path = absolute(Material::Kubeconfig(KubeconfigUser::SuperAdmin));
         draft.add("no-super-admin", Resource::Absent(Absent { pattern: path, except: Vec::new(), with_folder: false }));
@@ -108,13 +98,21 @@ fn plan(view: &HostView<'_>, draft: &mut Draft<'_>) -> Result<(), Refusal> {
     Ok(())
 }
 
-/// The certificate by which the controller manager of a control plane that gets its set now signs, while several authorities are trusted: that of the host from
-/// which it gets its key. Of one that has its set, whoever replaces the authority sees to it.
-fn signing_certificate(view: &HostView<'_>) -> Option<String> {
+/// What the API server of a control plane that comes while the authority is being replaced would show is signed by the new one, and pods that have read the one
+/// from before would not know it.
+fn comes_at_no_wrong_time(view: &HostView<'_>) -> Result<(), Refusal> {
     let of = |host: &Host| authorities::known(AuthorityKind::Kubernetes, host, view.seen);
     let is_new = view.host.roles.control_plane && of(view.host).signer().is_none();
-    let set = preconditions::keeper(view.cluster(), view.seen).filter(|_| is_new).map(of)?;
-    set.signer().filter(|_| set.is_under_way()).map(str::to_owned)
+    let replaced = preconditions::keeper(view.cluster(), view.seen).filter(|_| is_new).is_some_and(|keeper| of(keeper).is_under_way());
+    if !replaced {
+        return Ok(());
+    }
+    Err(Refusal::new(format!("{} can't become a control plane while the certificate authority `kubernetes` is being replaced", view.host.name))
+        .because("pods that know the one from before alone would not know its API server")
+        .hint(
+            "end that first, by `kokctl certs rotate ca kubernetes` and the same with --finish; if it takes the place of one that is gone, by `kokctl remove \
+             HOST --dead` before",
+        ))
 }
 
 /// The authorities of the user's that come onto a host with these roles.
@@ -314,6 +312,5 @@ fn steps(view: &HostView<'_>) -> Vec<StepId> {
     let tree = if has_authority(view.host, view.observations()) { of_tree(cluster, roles) } else { Vec::new() };
     let set = tree.is_empty().then_some(TREE);
     let files = tree.into_iter().chain(kubeconfigs(cluster, roles)).map(step_name);
-    let signing = signing_certificate(view).map(|_| SIGNING);
-    set.into_iter().chain(signing).chain(files).map(|name| view.id(name)).collect()
+    set.into_iter().chain(files).map(|name| view.id(name)).collect()
 }

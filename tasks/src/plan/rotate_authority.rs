@@ -88,7 +88,7 @@ pub fn rotate_authority_looks(cluster: &Cluster, kind: AuthorityKind, host: &Hos
 /// How far a cluster has come.
 ///
 /// # Errors
-/// [`Refusal`]s where the authority can't be replaced now: all hosts that trust it have to answer, and what asks by it has to work.
+/// [`Refusal`]s where the authority can't be replaced now: all hosts that trust it have to answer, and to be part of the cluster.
 pub fn authority_standing(cluster: &Cluster, kind: AuthorityKind, seen: &Seen) -> Result<AuthorityStanding, Vec<Refusal>> {
     let refusals = refused(cluster, kind, seen);
     if !refusals.is_empty() {
@@ -208,10 +208,7 @@ fn refused(cluster: &Cluster, kind: AuthorityKind, seen: &Seen) -> Vec<Refusal> 
         let refusal = refusal.because("a program goes by another certificate than the one that kubeadm makes");
         return vec![refusal.hint("take the option out, run `kokctl apply`, and repeat the command")];
     }
-    let parties = || cluster.hosts.iter().filter(|host| trusts(kind, host));
-    // What a run has ended that was killed then comes back by itself, and is waited for before anything else is disturbed.
-    let begun = parties().any(|host| known(kind, host, seen).is_under_way());
-    parties().filter_map(|host| unfit((cluster, begun), kind, seen, host)).collect()
+    cluster.hosts.iter().filter(|host| trusts(kind, host)).filter_map(|host| unfit(cluster, kind, seen, host)).collect()
 }
 
 /// An option by which a program goes by another certificate of the authority.
@@ -223,28 +220,34 @@ fn own_option(cluster: &Cluster) -> Option<&'static str> {
     of_manager.chain(of_server.filter(|name| components.api_server.options.contains_key(*name))).next()
 }
 
+/// What speaks against the beginning: nothing that does not work is disturbed, and what a run that was killed has ended comes back by itself, so who goes on
+/// waits for it.
+///
+/// # Errors
+/// [`Refusal`]s: an API server is not ready, or a member of etcd does not work.
+pub fn may_begin_authority(cluster: &Cluster, kind: AuthorityKind, seen: &Seen) -> Result<(), Vec<Refusal>> {
+    let at = |host: &Host, what: &str| Refusal::new(what).at(format!("host {} ({})", host.name, host.address));
+    let broken = |host: &Host| {
+        let observed = seen.observations(&host.name);
+        if let Some(ApiServerState::NotReady(said)) = &observed.api_server {
+            let refusal = at(host, "its API server is not ready, and has to know the new authority");
+            return Some(refusal.because(said.lines().next().unwrap_or_default().trim().to_owned()));
+        }
+        let works = matches!(&observed.etcd, Some(EtcdState::Ready(member)) if !member.is_learner);
+        let is_needed = kind == AuthorityKind::Etcd && host.roles.etcd;
+        (is_needed && !works).then(|| at(host, "its member of etcd does not work, and has to know the new authority"))
+    };
+    let refusals = cluster.hosts.iter().filter(|host| trusts(kind, host)).filter_map(broken);
+    let refusals: Vec<Refusal> = refusals.map(|refusal| refusal.hint("see `kokctl status`, and mend it first").passing()).collect();
+    if refusals.is_empty() { Ok(()) } else { Err(refusals) }
+}
+
 /// What keeps a host from going along.
-fn unfit((cluster, begun): (&Cluster, bool), kind: AuthorityKind, seen: &Seen, host: &Host) -> Option<Refusal> {
+fn unfit(cluster: &Cluster, kind: AuthorityKind, seen: &Seen, host: &Host) -> Option<Refusal> {
     let at = |what: &str| Refusal::new(what).at(format!("host {} ({})", host.name, host.address));
     let observed = seen.observations(&host.name);
-    if host.roles.control_plane {
-        match &observed.api_server {
-            Some(ApiServerState::Ready) => {}
-            Some(ApiServerState::NotReady(_)) if begun => {}
-            Some(ApiServerState::NotReady(said)) => {
-                let refusal = at("its API server is not ready, and has to know the new authority").because(said.trim().to_owned());
-                return Some(refusal.hint("see `kokctl status`, and mend it first").passing());
-            }
-            Some(ApiServerState::Absent) | None => {
-                return Some(
-                    at("it is no control plane of the cluster yet").hint("run `kokctl apply` first, or take the host out of the file"),
-                );
-            }
-        }
-    }
-    if kind == AuthorityKind::Etcd && !begun && host.roles.etcd && !matches!(&observed.etcd, Some(EtcdState::Ready(member)) if !member.is_learner) {
-        let refusal = at("its member of etcd does not work, and has to know the new authority");
-        return Some(refusal.hint("see `kokctl status`, and mend it first").passing());
+    if host.roles.control_plane && matches!(observed.api_server, Some(ApiServerState::Absent) | None) {
+        return Some(at("it is no control plane of the cluster yet").hint("run `kokctl apply` first, or take the host out of the file"));
     }
     let is_needed = signs(kind, host) || host.roles.control_plane || is_node(cluster, seen, host);
     let has_none = is_needed && known(kind, host, seen).signer().is_none();

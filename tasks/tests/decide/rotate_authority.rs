@@ -7,7 +7,7 @@ use kok_tasks::identity;
 use kok_tasks::observe::{ApiServerState, Observations};
 use kok_tasks::pem_set::PemSet;
 use kok_tasks::plan::{
-    AuthorityRotation, AuthorityStage, AuthorityStanding, Making, Plan, Refusal, Seen, authority_standing, may_end_authority,
+    AuthorityRotation, AuthorityStage, AuthorityStanding, Making, Plan, Refusal, Seen, authority_standing, may_begin_authority, may_end_authority,
     rotate_authority, rotate_authority_looks, trusted_authorities,
 };
 use kok_tasks::preconditions::reminders;
@@ -15,7 +15,7 @@ use time::OffsetDateTime;
 
 use crate::bootstrap::told;
 use crate::support::host::kubeconfig_authorities;
-use crate::support::secrets::{self, System};
+use crate::support::secrets::{self, JOINING, System};
 use crate::support::world::World;
 use crate::support::{NOW, cluster_of, own_etcd_of_three};
 
@@ -41,7 +41,10 @@ fn file(kind: AuthorityKind) -> String {
 
 impl Story {
     fn of(text: &str, kind: AuthorityKind) -> Self {
-        let mut world = World::bare_of(cluster_of(text)).converge();
+        Self::of_world(World::bare_of(cluster_of(text)).converge(), kind)
+    }
+
+    fn of_world(mut world: World, kind: AuthorityKind) -> Self {
         let first = world.cluster.control_planes().next().unwrap().name.clone();
         let old = world.hosts[&first].text(&file(kind)).to_owned();
         world.told.insert(AuthorityKind::Kubernetes, PemSet::parse(world.hosts[&first].text(&file(AuthorityKind::Kubernetes))));
@@ -68,6 +71,20 @@ impl Story {
         let story = Self { world, kind, keys: BTreeMap::new(), old };
         story.all_are_known("nothing", false);
         story
+    }
+
+    /// Programs of hosts that have joined have read what is there, and their kubelets have certificates.
+    fn started(&mut self, hosts: &[&str]) {
+        for host in hosts {
+            let path = kok_tasks::in_use::KUBELET_CLIENT.to_owned();
+            let text = self.world.secret(&kok_tasks::secret_name::SecretName::KubeletFile { host: (*host).to_owned(), path });
+            self.world.host(host).write(CLIENT, 0o600, &text);
+            let here = self.world.host(host);
+            here.reads("kube-apiserver", &[format!("{PKI}/ca.crt"), format!("{PKI}/etcd/ca.crt"), format!("{PKI}/front-proxy-client.crt")]);
+            here.reads("etcd", &[format!("{PKI}/etcd/ca.crt")]);
+            here.programs.insert("etcd".to_owned(), here.now);
+            here.reads("kubelet.service", &["/etc/kubernetes/kubelet.conf".to_owned()]);
+        }
     }
 
     fn makes(&mut self) -> String {
@@ -281,6 +298,43 @@ fn that_of_the_front_proxy_is_replaced_wherever_a_run_is_killed() {
     is_killed_anywhere(THREE, AuthorityKind::FrontProxy, 5);
 }
 
+/// Control planes that join while one takes the place of the other.
+#[test]
+fn who_joins_meanwhile_gets_both_and_goes_along() {
+    const THIRD: &str = "    - {name: cp3, address: 10.20.0.13, roles: [control-plane]}\n";
+    let five = cluster_of(&THREE.replace(THIRD, &format!("{THIRD}{JOINING}")));
+    for kind in AuthorityKind::ALL {
+        let mut bare = World::bare_of(five.clone());
+        bare.cluster = cluster_of(THREE);
+        bare.api.members.truncate(3);
+        let mut story = Story::of_world(bare.converge(), kind);
+        story.driven(false, usize::MAX);
+        let AuthorityStanding::Replaced { certificate, .. } = story.standing() else { panic!("{kind:?}") };
+        story.world.cluster = five.clone();
+        // What its API server shows would be signed by the new one.
+        if kind == AuthorityKind::Kubernetes {
+            let said = told(&story.world.try_plan().unwrap_err());
+            assert!(said.contains("cp4 can't become a control plane") && said.contains("--finish"), "{said}");
+            continue;
+        }
+        let trusted = story.world.hosts["cp1"].text(&file(kind)).to_owned();
+        let key = &story.keys[certificate.trim()];
+        story.world.files = secrets::with(story.world.files, &five, kind, (&trusted, key));
+        while !story.world.plan().is_empty() {
+            let plan = story.world.plan();
+            story.world.carry_out_all(&plan);
+        }
+        story.started(&["cp4", "cp5"]);
+        story.all_are_known("they have joined", false);
+        for host in ["cp4", "cp5"] {
+            assert_eq!(story.world.hosts[host].text(&file(kind)), trusted, "{host}");
+        }
+        story.driven(true, usize::MAX);
+        assert!(matches!(story.standing(), AuthorityStanding::One { certificate: is, .. } if is == certificate));
+        assert!(story.world.plan().is_empty() && story.world.hosts["cp5"].text(&file(kind)).matches("BEGIN").count() == 1);
+    }
+}
+
 #[test]
 fn what_keeps_an_authority_from_being_replaced_is_said_with_its_host() {
     let story = Story::of(THREE, AuthorityKind::Etcd);
@@ -289,7 +343,9 @@ fn what_keeps_an_authority_from_being_replaced_is_said_with_its_host() {
         let mut observed = seen.observations(host).clone();
         change(&mut observed);
         seen.add_observations(host, observed);
-        let refusals: Vec<Refusal> = authority_standing(&story.world.cluster, story.kind, &seen).expect_err("nothing is refused");
+        let refusals: Vec<Refusal> = authority_standing(&story.world.cluster, story.kind, &seen)
+            .and_then(|_| may_begin_authority(&story.world.cluster, story.kind, &seen))
+            .expect_err("nothing is refused");
         told(&refusals)
     };
     let said = refused(&story, "cp2", &|seen| seen.api_server = Some(ApiServerState::NotReady("etcd failed".to_owned())));

@@ -14,6 +14,10 @@ use crate::highly_available_story::any;
 use crate::lab_support::wait_for;
 use crate::members_story::killed;
 
+fn without(manifest: &str, host: &str) -> String {
+    manifest.lines().filter(|line| !line.contains(&format!("name: {host},"))).map(|line| format!("{line}\n")).collect()
+}
+
 /// What was there before, and what knows no other.
 const OLD: &str = "/root/old";
 /// As long as an API server takes to read what aggregated API servers are told.
@@ -21,10 +25,12 @@ const TOLD_WITHIN: u64 = 90;
 
 #[test]
 fn that_of_kubernetes_is_replaced_under_load() {
-    let lab = Lab::up(LabSpec::unique(4).control_planes(3)).unwrap_or_else(|error| panic!("{error}"));
+    let lab = Lab::up(LabSpec::unique(5).control_planes(3)).unwrap_or_else(|error| panic!("{error}"));
     let kokctl = Kokctl::new(&lab);
     let planes = Planes::of(&lab);
     let mut clock = Clock::start();
+    let whole = lab.inventory(DEFAULT_KUBERNETES_VERSION).unwrap();
+    kokctl.write_manifest(&without(&whole, "worker2"));
     kokctl.converge("apply");
     clock.lap("a cluster");
     planes.keep_what_is_there();
@@ -36,6 +42,10 @@ fn that_of_kubernetes_is_replaced_under_load() {
         clock.lap("gone on with");
     });
     kokctl.has_nothing_to_do();
+    // One that joins meanwhile asks for its certificate itself.
+    kokctl.write_manifest(&whole);
+    planes.under_load(|| drop(kokctl.converge("apply")));
+    clock.lap("a worker that joins");
     is_signed_by_the_new_one_but_what_api_servers_show(&lab);
     signs_requests(&lab);
     let said = rotate(&kokctl, &["kubernetes", "--finish"]);
