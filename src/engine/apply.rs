@@ -159,11 +159,7 @@ pub(super) async fn make_secrets(run: &Run<'_>, planned: &Planned, token: &Token
 }
 
 /// The same with what this run has made itself.
-pub(super) async fn make_secrets_with(
-    run: &Run<'_>,
-    planned: &Planned,
-    made: (&Token, Option<Made<'_>>),
-) -> Result<Secrets, Error> {
+pub(super) async fn make_secrets_with(run: &Run<'_>, planned: &Planned, made: (&Token, Option<Made<'_>>)) -> Result<Secrets, Error> {
     let (control_plane, etcd, encryption) = (&planned.keeper, &planned.etcd_keeper, &planned.encryption_keeper);
     let keepers = Keepers { control_plane: control_plane.as_deref(), etcd: etcd.as_deref(), encryption: encryption.as_deref() };
     let home = run.context.home();

@@ -56,8 +56,8 @@ pub use recover::{RecoverRequest, RecoverWish, Recovered, recover};
 pub use renew::{RenewRequest, Renewed, renew, to_be_issued_by_others};
 pub use replace::{First, Replaced, Replacement, replace};
 pub use reset::{Follows, Removal, ResetDone, ResetRequest, Silent, SnapshotWish, reset};
-pub use rotate_key::{KeyRotated, rotate_key};
 pub use rotate_authority::{AuthorityRotated, AuthorityWish, rotate_authority};
+pub use rotate_key::{KeyRotated, rotate_key};
 pub use rotate_token_key::{TokenKeyRotated, TokenKeyWish, rotate_token_key};
 pub use status::{
     ApiServerHealth, Certificate, ClusterStatus, Cordoned, Drift, Endpoint, EtcdHealth, HostStatus, LoadBalancers, ProgramVersions,

@@ -20,8 +20,8 @@ use crate::artifacts::BundleFolder;
 use crate::backup::{BackupPlace, Bucket, Seal};
 use crate::clock::Clock;
 use crate::engine::{
-    self, ApplyRequest, AuthorityWish, BackupRequest, CheckStatus, Context, Error, FolderStore, Follows, Given, Lock, Options, Removal, RenewRequest,
-    Replacement, ResetRequest, Silent, SnapshotWish, StatusRequest, Store as _, TokenKeyWish, UpgradeRequest,
+    self, ApplyRequest, AuthorityWish, BackupRequest, CheckStatus, Context, Error, FolderStore, Follows, Given, Lock, Options, Removal,
+    RenewRequest, Replacement, ResetRequest, Silent, SnapshotWish, StatusRequest, Store as _, TokenKeyWish, UpgradeRequest,
 };
 use crate::failure::{Cause, Failure, Kind};
 

@@ -127,7 +127,8 @@ impl PemSet {
     #[must_use]
     pub fn signing_with(&self, new: &str) -> Self {
         let others = self.0.iter().filter(|key| !is_same(&key.pem, new));
-        let others = others.map(|key| Entry { pem: key.pem.clone(), part: if key.part == Part::Other { Part::Other } else { Part::Before } });
+        let others =
+            others.map(|key| Entry { pem: key.pem.clone(), part: if key.part == Part::Other { Part::Other } else { Part::Before } });
         Self([Entry { pem: lines(new), part: Part::Signs }].into_iter().chain(others).collect())
     }
 

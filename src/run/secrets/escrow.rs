@@ -4,8 +4,8 @@ use std::path::{Path, PathBuf};
 
 use kok_crds::model::Cluster;
 use kok_pki::{Authorities, AuthorityKind, Escrow, FoundAuthorities, Policy, PrivateKey, Secret, TrustBundle, escrow};
-use kok_tasks::preconditions::authority_kind;
 use kok_tasks::pem_set::PemSet;
+use kok_tasks::preconditions::authority_kind;
 use time::OffsetDateTime;
 
 use super::encryption_key::{NamedKeys, read_encryption_keys};

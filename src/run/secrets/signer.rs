@@ -9,8 +9,8 @@ use kok_tasks::secret_name::SecretName;
 use time::OffsetDateTime;
 
 use super::escrow::Escrowed;
-use super::made_badly;
 use super::keepers::{CERTIFICATE, Keepers, may_be_made, read_authorities, read_files};
+use super::made_badly;
 use crate::failure::{Failure, Kind};
 use crate::run::link::Links;
 

@@ -123,12 +123,7 @@ pub(crate) fn drafts<'a>(view: &HostView<'a>, rotation: &AuthorityRotation<'_>) 
 }
 
 /// What the authority from before has signed.
-fn leaves<'a>(
-    view: &HostView<'a>,
-    rotation: &AuthorityRotation<'_>,
-    wanted: &PemSet,
-    files: &[StepId],
-) -> Result<Vec<Draft<'a>>, Refusal> {
+fn leaves<'a>(view: &HostView<'a>, rotation: &AuthorityRotation<'_>, wanted: &PemSet, files: &[StepId]) -> Result<Vec<Draft<'a>>, Refusal> {
     let trusted = wanted.text();
     let is_shown = matches!(rotation.stage, AuthorityStage::Shown | AuthorityStage::Alone);
     let successor = Some(Successor { kind: rotation.kind, certificate: rotation.certificate, trusted: &trusted, is_shown });

@@ -207,9 +207,7 @@ pub(super) fn renewed<'a>(view: &HostView<'a>, renewal: &Renewal<'_>) -> Result<
     let is_ours = |kind: AuthorityKind| !is_kept_elsewhere(cluster, kind);
     let files = of_tree(cluster, roles);
     let is_spared = |leaf: Leaf| renewal.successor.is_some_and(|successor| successor.spares(leaf));
-    let comes = |leaf: &Leaf| {
-        files.contains(&Material::LeafKey(*leaf)) && is_ours(leaf.profile(&identity).authority) && !is_spared(*leaf)
-    };
+    let comes = |leaf: &Leaf| files.contains(&Material::LeafKey(*leaf)) && is_ours(leaf.profile(&identity).authority) && !is_spared(*leaf);
     for leaf in Leaf::ALL.into_iter().filter(comes).filter(|leaf| renewal.has(Material::LeafCertificate(*leaf))) {
         let text = seen.contents.get(&absolute(Material::LeafCertificate(leaf))).map(|bytes| String::from_utf8_lossy(bytes));
         let by_word = || text.and_then(|text| renewal.by_word(&text, leaf.profile(&identity).authority, now));

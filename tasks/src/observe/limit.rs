@@ -56,7 +56,13 @@ impl Looks {
         let lines = |paths: &mut dyn Iterator<Item = &String>| paths.map(|path| path.len() + LINE).sum::<usize>();
         let named = lines(&mut self.paths.iter()) + lines(&mut self.files.keys()) + lines(&mut self.large.iter());
         let shown = if self.files.is_empty() { 0 } else { SHOWN_LIMIT + lines(&mut self.files.keys()) };
-        let whole = self.contents.iter().chain(&self.kubeconfigs).chain(&self.kubeconfig_authorities).chain(&self.certificates).map(|path| path.len() + LINE + CONTENT_LIMIT);
+        let whole = self
+            .contents
+            .iter()
+            .chain(&self.kubeconfigs)
+            .chain(&self.kubeconfig_authorities)
+            .chain(&self.certificates)
+            .map(|path| path.len() + LINE + CONTENT_LIMIT);
         named + shown + whole.sum::<usize>()
     }
 

@@ -43,9 +43,9 @@ mod workload;
 
 pub use addons::{ADDON_LABEL, LiveObject};
 pub(crate) use addons::{FUNCTIONS as ADDON_FUNCTIONS, is_meant, list as object_list};
-pub use cluster_trust::ClusterTrust;
 pub use annotations::Annotations;
 pub use api_server::ApiServerState;
+pub use cluster_trust::ClusterTrust;
 pub use deprecated::DeprecatedApi;
 pub use encryption::{EncryptedValues, EncryptionKeys, EncryptionRead};
 pub use etcd::{EtcdAlarm, EtcdMember, EtcdPeer, EtcdState, HEALTHY as ETCD_HEALTHY};

@@ -53,10 +53,11 @@ pub use recover::{Recovering, RecoveryStage, recover, recovery_looks, take_back}
 pub use refusal::Refusal;
 pub use renew::{renew, renew_looks};
 pub use reset::{reset, reset_looks};
-pub use rotate_key::{KeyRotation, KeyStage, key_to_encrypt_with, rotate_key, rotate_key_looks};
 pub use rotate_authority::{
-    AuthorityRotation, AuthorityStage, AuthorityStanding, authority_standing, may_begin_authority, may_end_authority, rotate_authority, rotate_authority_looks, trusted_authorities, trusts_authority,
+    AuthorityRotation, AuthorityStage, AuthorityStanding, authority_standing, may_begin_authority, may_end_authority, rotate_authority,
+    rotate_authority_looks, trusted_authorities, trusts_authority,
 };
+pub use rotate_key::{KeyRotation, KeyStage, key_to_encrypt_with, rotate_key, rotate_key_looks};
 pub use rotate_token_key::{
     TokenKeyRotation, TokenKeyStage, TokenKeyStanding, may_end_token_key, rotate_token_key, rotate_token_key_looks, token_key_standing,
 };

@@ -16,7 +16,8 @@ use crate::preconditions;
 use crate::renewal::Renewal;
 
 /// Nothing is installed.
-pub(super) static NO_BUNDLE: Bundle = Bundle { format: FORMAT, kubernetes: Vec::new(), files: Vec::new(), images: Vec::new(), packages: Vec::new() };
+pub(super) static NO_BUNDLE: Bundle =
+    Bundle { format: FORMAT, kubernetes: Vec::new(), files: Vec::new(), images: Vec::new(), packages: Vec::new() };
 
 /// What a first look at a host asks.
 #[must_use]

@@ -199,7 +199,8 @@ fn refused(cluster: &Cluster, kind: AuthorityKind, seen: &Seen) -> Vec<Refusal> 
         )];
     }
     if let Some(own) = cluster.settings.certificates.authorities.iter().find(|own| authority_kind(own.name) == kind) {
-        let refusal = Refusal::new(format!("the cluster's file brings the authority `{word}` along")).at(own.certificate.origin.to_string());
+        let refusal =
+            Refusal::new(format!("the cluster's file brings the authority `{word}` along")).at(own.certificate.origin.to_string());
         let because = "it would name another one than the hosts have, and every later run would stop there";
         return vec![refusal.because(because).hint("take it out of the file, for the hosts have it, and repeat the command")];
     }

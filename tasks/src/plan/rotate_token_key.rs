@@ -17,11 +17,11 @@ use super::select::Selection;
 use crate::gate::{Disruption, Need};
 use crate::observe::{API_SERVER, ApiServerState, Look, Looks, PathState};
 use crate::operations::{ApiServerReady, ControllersRun, Operation, ReadTokenKeys, TokenKeysReader};
+use crate::pem_set::PemSet;
 use crate::preconditions;
 use crate::resources::{File, FileContent, Replace, Resource};
 use crate::secret_name::SecretName;
 use crate::speaker::speaker;
-use crate::pem_set::PemSet;
 use crate::token_keys::{SIGNING_KEY, TOKEN_KEYS, key_id};
 
 /// What of it is done by a plan.

@@ -7,8 +7,8 @@ use super::Findings;
 use super::owner::is_recorded;
 use crate::list::certificates;
 use crate::observe::Look;
-use crate::plan::{Refusal, Seen};
 use crate::pem_set::PemSet;
+use crate::plan::{Refusal, Seen};
 
 /// Which authority of the certificates it is.
 #[must_use]

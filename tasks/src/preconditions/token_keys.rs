@@ -5,9 +5,9 @@ use kok_crds::model::{Cluster, Host};
 
 use super::Findings;
 use crate::observe::Look;
-use crate::plan::{Refusal, Seen};
 use crate::pem_set::PemSet;
-use crate::token_keys::{TOKEN_KEYS};
+use crate::plan::{Refusal, Seen};
+use crate::token_keys::TOKEN_KEYS;
 
 pub(super) fn looks(host: &Host) -> Option<Look> {
     host.roles.control_plane.then(|| Look::Content(TOKEN_KEYS.to_owned()))

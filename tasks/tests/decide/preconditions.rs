@@ -251,7 +251,7 @@ fn what_a_host_of_an_unknown_family_is_asked_for_is_refused() {
 #[test]
 fn every_check_says_something_of_good_hosts_too() {
     let all = examine(&cluster(), &seen_with(|_, _| {}));
-    assert_eq!(all.iter().filter(|it| it.host.is_none()).count(), 15);
+    assert_eq!(all.iter().filter(|it| it.host.is_none()).count(), 16);
     assert_eq!(all.iter().filter(|it| it.host.as_deref() == Some("worker2")).count(), 22);
     assert!(all.iter().all(|it| it.findings.is_empty() && !it.about.is_empty() && !it.name.is_empty()));
 }

@@ -7,8 +7,8 @@ use kok_tasks::identity;
 use kok_tasks::observe::{ApiServerState, Observations};
 use kok_tasks::pem_set::PemSet;
 use kok_tasks::plan::{
-    AuthorityRotation, AuthorityStage, AuthorityStanding, Making, Plan, Refusal, Seen, authority_standing, may_begin_authority, may_end_authority,
-    rotate_authority, rotate_authority_looks, trusted_authorities,
+    AuthorityRotation, AuthorityStage, AuthorityStanding, Making, Plan, Refusal, Seen, authority_standing, may_begin_authority,
+    may_end_authority, rotate_authority, rotate_authority_looks, trusted_authorities,
 };
 use kok_tasks::preconditions::reminders;
 use time::OffsetDateTime;
@@ -147,9 +147,11 @@ impl Story {
                         known(by, shown, &format!("the kubelet of {node} to the API server on {plane}"));
                     }
                 }
-                let (by, shown) = (self.text(node, &format!("{PKI}/ca.crt")), self.text(plane, &format!("{PKI}/apiserver-kubelet-client.crt")));
+                let (by, shown) =
+                    (self.text(node, &format!("{PKI}/ca.crt")), self.text(plane, &format!("{PKI}/apiserver-kubelet-client.crt")));
                 by.zip(shown).into_iter().for_each(|(by, shown)| known(by, shown, &format!("{plane} to the kubelet of {node}")));
-                let confs = ["admin.conf", "controller-manager.conf", "scheduler.conf", "kubelet.conf"].map(|name| format!("/etc/kubernetes/{name}"));
+                let confs = ["admin.conf", "controller-manager.conf", "scheduler.conf", "kubelet.conf"]
+                    .map(|name| format!("/etc/kubernetes/{name}"));
                 for conf in &confs {
                     for text in self.both(node, "kubelet.service", conf) {
                         let by = kubeconfig_authorities(text).unwrap();
@@ -249,7 +251,8 @@ fn is_killed_anywhere(text: &str, kind: AuthorityKind, every: usize) {
         story.driven(false, killed);
         // A leaf whose key was written a moment ago is made by whoever comes first, and programs read their new kubeconfigs; nothing else is touched.
         let apply = story.world.plan();
-        let is_left = |change: &String| [".crt is missing", "does not exist", "changed after", " changes"].iter().any(|words| change.contains(words));
+        let is_left =
+            |change: &String| [".crt is missing", "does not exist", "changed after", " changes"].iter().any(|words| change.contains(words));
         assert!(changes(&apply).iter().all(is_left), "`apply` leaves it as it is, after {killed}: {:?}", changes(&apply));
         story.world.carry_out_all(&apply);
         story.all_are_known(&format!("`apply` after {killed}"), false);

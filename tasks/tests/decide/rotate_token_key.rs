@@ -5,11 +5,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use kok_tasks::facts::HostFacts;
 use kok_tasks::observe::{ApiServerState, Observations};
 use kok_tasks::operations::{Operation, ReadTokenKeys, TokenKeysReader};
+use kok_tasks::pem_set::PemSet;
 use kok_tasks::plan::{
     Action, Making, Plan, Refusal, Seen, TokenKeyRotation, TokenKeyStage, TokenKeyStanding, may_end_token_key, rotate_token_key,
     rotate_token_key_looks, token_key_standing,
 };
-use kok_tasks::pem_set::PemSet;
 use kok_tasks::token_keys::{SIGNING_KEY, TOKEN_KEYS, key_id};
 
 use crate::bootstrap::told;

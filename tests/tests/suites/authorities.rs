@@ -221,16 +221,34 @@ one() { openssl x509 -in "$1" -out "/run/one.crt" && echo /run/one.crt; }
 
 fn is_signed_by_the_new_one_but_what_api_servers_show(lab: &Lab) {
     for host in lab.hosts() {
-        ok(&host, &format!("{LEAVES}check \"$(one ca.crt)\" 'apiserver-kubelet-client.crt /var/lib/kubelet/pki/kubelet.crt /var/lib/kubelet/pki/kubelet-client-current.pem'"));
+        ok(
+            &host,
+            &format!(
+                "{LEAVES}check \"$(one ca.crt)\" 'apiserver-kubelet-client.crt /var/lib/kubelet/pki/kubelet.crt /var/lib/kubelet/pki/kubelet-client-current.pem'"
+            ),
+        );
         ok(&host, &format!("{LEAVES}[ ! -f apiserver.crt ] || openssl verify -CAfile {OLD}/pki/ca.crt apiserver.crt"));
     }
 }
 
 fn is_signed_by_the_new_one(lab: &Lab) {
     for host in lab.hosts() {
-        ok(&host, &format!("{LEAVES}check ca.crt 'apiserver.crt apiserver-kubelet-client.crt /var/lib/kubelet/pki/kubelet.crt /var/lib/kubelet/pki/kubelet-client-current.pem'"));
-        ok(&host, &format!("{LEAVES}check front-proxy-ca.crt front-proxy-client.crt; check etcd/ca.crt 'etcd/server.crt etcd/peer.crt etcd/healthcheck-client.crt apiserver-etcd-client.crt'"));
-        assert_eq!(ok(&host, "cat /etc/kubernetes/pki/*.crt /etc/kubernetes/pki/etcd/ca.crt 2>/dev/null | grep -c kokctl || :").trim(), "0");
+        ok(
+            &host,
+            &format!(
+                "{LEAVES}check ca.crt 'apiserver.crt apiserver-kubelet-client.crt /var/lib/kubelet/pki/kubelet.crt /var/lib/kubelet/pki/kubelet-client-current.pem'"
+            ),
+        );
+        ok(
+            &host,
+            &format!(
+                "{LEAVES}check front-proxy-ca.crt front-proxy-client.crt; check etcd/ca.crt 'etcd/server.crt etcd/peer.crt etcd/healthcheck-client.crt apiserver-etcd-client.crt'"
+            ),
+        );
+        assert_eq!(
+            ok(&host, "cat /etc/kubernetes/pki/*.crt /etc/kubernetes/pki/etcd/ca.crt 2>/dev/null | grep -c kokctl || :").trim(),
+            "0"
+        );
         if ok(&host, "ls /etc/kubernetes/pki/apiserver.crt 2>/dev/null || :").contains("apiserver") {
             ok(&host, "kubeadm certs check-expiration >/dev/null");
         }

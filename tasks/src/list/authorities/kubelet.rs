@@ -46,7 +46,9 @@ pub(super) fn draft<'a>(view: &HostView<'a>, rotation: &AuthorityRotation<'_>, w
     rolling::restarts_kubelet(view, &mut draft, &read);
     made.iter().for_each(|step| draft.follows(&read, step, Reason::Reads));
     let before = turn(view);
-    before.iter().for_each(|host| draft.needs(&read, &READY.on(&host.name), Reason::InTurn("kubelets are started anew one after the other")));
+    before
+        .iter()
+        .for_each(|host| draft.needs(&read, &READY.on(&host.name), Reason::InTurn("kubelets are started anew one after the other")));
     goes_on(view, &mut draft, &read)?;
     Ok(Some(draft))
 }
@@ -60,7 +62,8 @@ fn client(view: &HostView<'_>, draft: &mut Draft<'_>, rotation: &AuthorityRotati
     let found = seen.paths.get(KUBELET_CLIENT).and_then(PathState::present);
     let replace = found.map(|found| Replace { because, changed_nanoseconds: found.changed_nanoseconds });
     let name = SecretName::KubeletFile { host: view.host.name.clone(), path: KUBELET_CLIENT.to_owned() };
-    let file = draft.add("kubelet-client", Resource::File(File::new(KUBELET_CLIENT, 0o600, FileContent::Secret { name, replace, without: None })));
+    let file =
+        draft.add("kubelet-client", Resource::File(File::new(KUBELET_CLIENT, 0o600, FileContent::Secret { name, replace, without: None })));
     let link = Symlink { path: CLIENT_CERTIFICATE.to_owned(), target: KUBELET_CLIENT.to_owned() };
     let link = draft.add("kubelet-client-link", Resource::Symlink(link));
     draft.needs(&link, &file, Reason::Because("it leads there"));
@@ -81,7 +84,8 @@ fn turn<'a>(view: &HostView<'a>) -> Option<&'a Host> {
 
 fn goes_on(view: &HostView<'_>, draft: &mut Draft<'_>, read: &StepId) -> Result<(), Refusal> {
     let was_started_microseconds = view.observations().units.get("kubelet.service").map(|unit| unit.started_microseconds);
-    let stays = draft.add("kubelet-stays", Operation::KubeletStays(KubeletStays { was_started_microseconds, for_at_least: Duration::ZERO }));
+    let stays =
+        draft.add("kubelet-stays", Operation::KubeletStays(KubeletStays { was_started_microseconds, for_at_least: Duration::ZERO }));
     draft.within(STAYS_WITHIN);
     draft.follows(&stays, read, Reason::Because("that starts it anew"));
     let version = view.kubernetes().and_then(|state| state.node(&view.host.name)).filter(|_| still_ready::was_ready(view, view.host));

@@ -2,19 +2,25 @@
 
 use std::time::Duration;
 
+use kok_crds::model::Host;
 use kok_pki::{AuthorityKind, Leaf, Material};
 
 use super::{API_SERVER_READY, CONTROLLERS, MEMBER_READY, NAME, TRUSTED, is_past, trusted_file};
 use crate::gate::{Disruption, Need};
 use crate::list::certificates::absolute;
-use crate::list::{etcd_unit, renew, rolling};
+use crate::list::{etcd_unit, renew, rolling, still_ready};
 use crate::observe::{API_SERVER, CONTROLLERS as PROGRAMS, ETCD};
-use crate::operations::{ApiServerReady, ControllersRun, EtcdMemberReady, Operation, ReadAuthorities, SIGNING_CERTIFICATE, SigningCertificate};
+use crate::operations::{
+    ApiServerReady, ControllersRun, EtcdMemberReady, NodesReady, Operation, ReadAuthorities, SIGNING_CERTIFICATE, SigningCertificate,
+};
 use crate::plan::{AuthorityRotation, AuthorityStage, Draft, HostView, Reason, StepId, StepName};
 use crate::resources::{Absent, Resource, Unit, UnitGoal};
 
 /// Step after which an API server answers again whose member of etcd was started anew.
 const STILL_READY: StepName<'static> = StepName::new(NAME, "api-server-still");
+
+/// Step after which the node of a control plane is Ready again.
+const NODE_READY: StepName<'static> = StepName::new(NAME, "node");
 
 /// As long as kubeadm gives a control plane, and what a kubelet waits before it starts anew what has ended again and again.
 pub(super) const STARTED_WITHIN: Duration = Duration::from_secs(240 + rolling::LONGEST_BACK_OFF.as_secs());
@@ -61,12 +67,7 @@ fn is_read(file: &StepId) -> bool {
     file.name() == TRUSTED.name()
 }
 
-fn api_server(
-    view: &HostView<'_>,
-    draft: &mut Draft<'_>,
-    rotation: &AuthorityRotation<'_>,
-    (paths, files): (Vec<String>, &[StepId]),
-) {
+fn api_server(view: &HostView<'_>, draft: &mut Draft<'_>, rotation: &AuthorityRotation<'_>, (paths, files): (Vec<String>, &[StepId])) {
     let host = &view.host.name;
     let read = draft.add("api-server-reads", Operation::ReadAuthorities(ReadAuthorities { program: API_SERVER, paths }));
     draft.within(ENDED_WITHIN);
@@ -75,13 +76,27 @@ fn api_server(
     let ready = draft.add(API_SERVER_READY, Operation::ApiServerReady(ApiServerReady { version: None }));
     draft.within(STARTED_WITHIN);
     draft.follows(&ready, &read, Reason::Because("the kubelet starts it again"));
-    let planes: Vec<&str> = view.cluster().control_planes().map(|host| host.name.as_str()).collect();
-    if let Some(before) = planes.iter().take_while(|name| *name != host).last() {
-        draft.needs(&read, &API_SERVER_READY.on(before), IN_TURN);
+    node(view, draft, &ready);
+    let planes: Vec<&Host> = view.cluster().control_planes().collect();
+    if let Some(before) = planes.iter().take_while(|other| other.name != *host).last() {
+        draft.needs(&read, &API_SERVER_READY.on(&before.name), IN_TURN);
+        if still_ready::was_ready(view, before) {
+            draft.needs(&read, &NODE_READY.on(&before.name), IN_TURN);
+        }
     }
     if rotation.kind == AuthorityKind::Etcd && rotation.stage == AuthorityStage::Known && view.host.roles.etcd {
         draft.needs(&read, &MEMBER_READY.on(host), IN_TURN);
     }
+}
+
+/// The kubelet beside it asks no other API server, and its node may be taken for lost until it is heard again.
+fn node(view: &HostView<'_>, draft: &mut Draft<'_>, ready: &StepId) {
+    let node = view.kubernetes().and_then(|state| state.node(&view.host.name)).filter(|_| still_ready::was_ready(view, view.host));
+    let (Some(node), Ok(speaker)) = (node, view.speaker()) else { return };
+    let versions = [(view.host.name.clone(), node.kubelet_version.trim_start_matches('v').to_owned())].into();
+    let step = draft.add_on(&speaker.name, NODE_READY, Operation::NodesReady(NodesReady { versions }));
+    draft.within(STARTED_WITHIN);
+    draft.follows(&step, ready, Reason::Because("its kubelet asks the API server beside it"));
 }
 
 /// A member of etcd, as a pod or as a unit, which has copies of its files.

@@ -51,7 +51,8 @@ impl World {
         for name in names {
             let options = if pods.of_member.is_some() { etcd_options(host, pods) } else { String::new() };
             let signs = if host.has(SIGNING_CERTIFICATE) { SIGNING_CERTIFICATE } else { "/etc/kubernetes/pki/ca.crt" };
-            let signs = if *name == "kube-controller-manager" { format!("    - --cluster-signing-cert-file={signs}\n") } else { String::new() };
+            let signs =
+                if *name == "kube-controller-manager" { format!("    - --cluster-signing-cert-file={signs}\n") } else { String::new() };
             host.write(&format!("/etc/kubernetes/manifests/{name}.yaml"), 0o600, &format!("{name} from {}\n{options}{signs}", pods.source));
         }
         let now = host.now;

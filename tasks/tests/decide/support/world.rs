@@ -74,7 +74,17 @@ impl World {
         let members = cluster.etcd_hosts().map(|host| host.name.clone()).collect();
         let api = Api { members, etcd_units: cluster.has_etcd_units(), ..Api::default() };
         let files = secrets::of(&cluster);
-        Self { cluster, bundle: super::bundle(), hosts, api, token_id: super::TOKEN_ID.to_owned(), prune: false, hides: None, told: BTreeMap::new(), files }
+        Self {
+            cluster,
+            bundle: super::bundle(),
+            hosts,
+            api,
+            token_id: super::TOKEN_ID.to_owned(),
+            prune: false,
+            hides: None,
+            told: BTreeMap::new(),
+            files,
+        }
     }
 
     /// A world in which a run has ended.
