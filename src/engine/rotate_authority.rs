@@ -93,8 +93,11 @@ impl Rotation<'_> {
     /// Which one signs at the end, and what comes first, by how far the cluster has come.
     fn choose(&self, standing: AuthorityStanding, seen: &Seen) -> Result<Next, Vec<Refusal>> {
         match (standing, self.wish) {
-            (AuthorityStanding::One { .. }, AuthorityWish::Replace) => {
-                may_begin_authority(self.cluster, self.kind, seen)?;
+            (AuthorityStanding::One { begun, .. }, AuthorityWish::Replace) => {
+                // What a run that was killed has ended comes back by itself, and is waited for.
+                if !begun {
+                    may_begin_authority(self.cluster, self.kind, seen)?;
+                }
                 self.made()
             }
             (AuthorityStanding::Begun { certificate, keeper }, AuthorityWish::Replace) => {
@@ -107,12 +110,13 @@ impl Rotation<'_> {
             (AuthorityStanding::Replaced { certificate, keeper, .. }, AuthorityWish::Replace) => {
                 Ok(Next::of_host(certificate, keeper, AuthorityStage::Signs))
             }
-            (AuthorityStanding::Begun { .. }, AuthorityWish::End { .. }) => {
+            // A key that is to sign next may lie on a host already, so neither of the two could go.
+            (AuthorityStanding::Begun { .. } | AuthorityStanding::One { begun: true, .. }, AuthorityWish::End { .. }) => {
                 let refusal = Refusal::new("the new authority does not sign on all hosts yet");
                 Err(vec![refusal.hint(format!("`kokctl certs rotate ca {}` without --finish goes on with it", authority_word(self.kind)))])
             }
             // What is left on hosts without a key.
-            (AuthorityStanding::One { certificate, keeper }, AuthorityWish::End { .. })
+            (AuthorityStanding::One { certificate, keeper, begun: false }, AuthorityWish::End { .. })
             | (AuthorityStanding::Replaced { certificate, keeper, ends: true }, AuthorityWish::End { .. }) => {
                 Ok(Next::of_host(certificate, keeper, AuthorityStage::Alone))
             }

@@ -102,6 +102,12 @@ impl PemSet {
         self.of(Part::Next).any(|next| is_same(next, pem))
     }
 
+    /// Whether one is to sign next.
+    #[must_use]
+    pub fn has_next(&self) -> bool {
+        self.of(Part::Next).next().is_some()
+    }
+
     /// Whether one is being replaced by another one, as far as this file says.
     #[must_use]
     pub fn is_under_way(&self) -> bool {

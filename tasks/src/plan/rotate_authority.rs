@@ -53,6 +53,8 @@ pub enum AuthorityStanding {
         certificate: String,
         /// A host that has its key.
         keeper: String,
+        /// Whether a run has begun to replace it: some hosts know one that is to sign next, whose key one of them may have.
+        begun: bool,
     },
     /// A new one signs on some of them.
     Begun {
@@ -109,7 +111,9 @@ pub fn authority_standing(cluster: &Cluster, kind: AuthorityKind, seen: &Seen) -
     } else if keepers.iter().any(|(_, set)| before(set)) {
         AuthorityStanding::Replaced { certificate, keeper, ends: !keepers.iter().all(|(_, set)| before(set)) }
     } else {
-        AuthorityStanding::One { certificate, keeper }
+        let has_next = |host: &Host| known(kind, host, seen).has_next();
+        let begun = cluster.hosts.iter().filter(|host| trusts(kind, host)).any(has_next);
+        AuthorityStanding::One { certificate, keeper, begun }
     })
 }
 

@@ -207,6 +207,8 @@ impl Story {
         let of_kubernetes = self.kind == AuthorityKind::Kubernetes;
         let finish = || if of_kubernetes { vec![Signs, Shown, Alone] } else { vec![Signs, Alone] };
         let (certificate, stages) = match self.standing() {
+            // A key that is to sign next may lie on a host.
+            AuthorityStanding::One { begun: true, .. } if ends => return steps,
             AuthorityStanding::One { certificate, .. } if ends => (certificate, vec![Alone]),
             AuthorityStanding::One { .. } => (self.makes(), vec![Known, Signs]),
             AuthorityStanding::Begun { certificate, .. } => (certificate, vec![Known, Signs]),
@@ -360,6 +362,19 @@ fn what_keeps_an_authority_from_being_replaced_is_said_with_its_host() {
     let stranger = Story::of(THREE, AuthorityKind::Etcd).makes();
     let said = refused(&story, "cp2", &|seen| drop(seen.contents.insert(file(AuthorityKind::Etcd), stranger.clone().into_bytes())));
     assert!(said.contains("hosts have authorities that others don't know"), "{said}");
+}
+
+/// The key of the next one may lie on a host from the second stage on, before any file says that it signs.
+#[test]
+fn what_has_begun_is_neither_ended_nor_begun_by_another() {
+    let mut story = Story::of(THREE, AuthorityKind::Etcd);
+    assert!(matches!(story.standing(), AuthorityStanding::One { begun: false, .. }));
+    story.driven(false, 1);
+    assert!(matches!(story.standing(), AuthorityStanding::One { begun: true, .. }), "{:?}", story.standing());
+    assert_eq!(story.driven(true, usize::MAX), usize::MAX, "nothing is ended");
+    story.driven(false, usize::MAX);
+    story.driven(true, usize::MAX);
+    assert!(matches!(story.standing(), AuthorityStanding::One { begun: false, .. }));
 }
 
 #[test]

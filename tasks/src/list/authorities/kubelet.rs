@@ -16,6 +16,8 @@ use crate::renewal::Successor;
 use crate::resources::{File, FileContent, Replace, Resource, Symlink, Unit, UnitGoal};
 use crate::secret_name::SecretName;
 
+/// Step after which a kubelet that was started anew goes on.
+const STAYS: StepName<'static> = StepName::new(NAME, "kubelet-stays");
 /// Step after which a kubelet goes by what is there.
 const READY: StepName<'static> = StepName::new(NAME, "kubelet");
 
@@ -46,9 +48,7 @@ pub(super) fn draft<'a>(view: &HostView<'a>, rotation: &AuthorityRotation<'_>, w
     rolling::restarts_kubelet(view, &mut draft, &read);
     made.iter().for_each(|step| draft.follows(&read, step, Reason::Reads));
     let before = turn(view);
-    before
-        .iter()
-        .for_each(|host| draft.needs(&read, &READY.on(&host.name), Reason::InTurn("kubelets are started anew one after the other")));
+    before.iter().for_each(|host| draft.needs(&read, &works(view, host), Reason::InTurn("kubelets are started anew one after the other")));
     goes_on(view, &mut draft, &read)?;
     Ok(Some(draft))
 }
@@ -82,15 +82,20 @@ fn turn<'a>(view: &HostView<'a>) -> Option<&'a Host> {
     before.or_else(|| planes.last().copied())
 }
 
+/// The step after which the kubelet of a host is known to work: where its node was Ready, it is again.
+fn works(view: &HostView<'_>, host: &Host) -> StepId {
+    if still_ready::was_ready(view, host) { READY.on(&host.name) } else { STAYS.on(&host.name) }
+}
+
 fn goes_on(view: &HostView<'_>, draft: &mut Draft<'_>, read: &StepId) -> Result<(), Refusal> {
     let was_started_microseconds = view.observations().units.get("kubelet.service").map(|unit| unit.started_microseconds);
-    let stays =
-        draft.add("kubelet-stays", Operation::KubeletStays(KubeletStays { was_started_microseconds, for_at_least: Duration::ZERO }));
+    let stays = draft.add(STAYS, Operation::KubeletStays(KubeletStays { was_started_microseconds, for_at_least: Duration::ZERO }));
     draft.within(STAYS_WITHIN);
     draft.follows(&stays, read, Reason::Because("that starts it anew"));
-    let version = view.kubernetes().and_then(|state| state.node(&view.host.name)).filter(|_| still_ready::was_ready(view, view.host));
-    let version = version.map(|node| (view.host.name.clone(), node.kubelet_version.trim_start_matches('v').to_owned()));
-    let ready = NodesReady { versions: version.into_iter().collect() };
+    let node = view.kubernetes().and_then(|state| state.node(&view.host.name)).filter(|_| still_ready::was_ready(view, view.host));
+    let Some(node) = node else { return Ok(()) };
+    let versions = [(view.host.name.clone(), node.kubelet_version.trim_start_matches('v').to_owned())].into();
+    let ready = NodesReady { versions };
     let ready = draft.add_on(&view.speaker()?.name, READY, Operation::NodesReady(ready));
     draft.within(READY_WITHIN);
     draft.follows(&ready, &stays, Reason::Because("that starts its kubelet anew"));
