@@ -5,6 +5,7 @@ mod confidential;
 mod encryption_key;
 mod escrow;
 mod keepers;
+mod signed;
 mod signer;
 mod token;
 
@@ -12,26 +13,21 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
-use base64::Engine as _;
-use base64::engine::general_purpose::STANDARD;
-use kok_crds::model::{Cluster, Concealed, Host};
-use kok_pki::{Authorities, AuthorityKind, FIRST_ENCRYPTION_KEY, KubeconfigUser, Material, PkiError, Policy, Secret};
+use kok_crds::model::{Cluster, Concealed};
+use kok_pki::{AuthorityKind, KubeconfigUser, Material, PkiError, Secret};
 use kok_tasks::digest::sha256;
-use kok_tasks::in_use::{KUBELET_CLIENT, KUBELET_SERVING, KUBELET_SERVING_KEY};
 use kok_tasks::plan::Plan;
 use kok_tasks::script::Part;
 use kok_tasks::secret_name::SecretName;
 use kok_tasks::{documents, identity, issued};
-use time::{Duration, OffsetDateTime};
+use time::OffsetDateTime;
 use zeroize::Zeroizing;
 
 use self::confidential::Confidential;
-use self::encryption_key::{NamedKeys, read_encryption_keys};
 use self::escrow::Escrowed;
 use self::signer::Signer;
 use super::link::Links;
 use crate::failure::{Failure, Kind};
-use crate::randomness::{SystemRandomness, random_bytes};
 
 pub use self::cluster_keys::cluster_keys;
 pub use self::keepers::Keepers;
@@ -164,55 +160,6 @@ impl Secrets {
         Ok(())
     }
 
-    /// Keys to encrypt with are no matter of certificates: they are those that are there, and one that is new. Their names are taken out of `names`.
-    async fn encryption(
-        &mut self,
-        cluster: &Cluster,
-        names: &mut BTreeSet<SecretName>,
-        escrow: &mut Escrowed<'_>,
-        links: &Links,
-    ) -> Result<(), Failure> {
-        let is_key = |name: &SecretName| matches!(name, SecretName::EncryptionConfiguration { .. });
-        let asked: Vec<SecretName> = names.iter().filter(|name| is_key(name)).cloned().collect();
-        names.retain(|name| !is_key(name));
-        // The same for all hosts that get it.
-        let mut made = NamedKeys::default();
-        for name in asked {
-            let SecretName::EncryptionConfiguration { keeper, keys, new } = &name else { continue };
-            let known = match keeper {
-                Some(keeper) => read_encryption_keys(keeper, links).await?,
-                None => escrow.encryption_keys(),
-            };
-            let first = keeper.is_none().then(|| FIRST_ENCRYPTION_KEY.to_owned()).filter(|_| known.is_empty());
-            let wanted = match (keys.is_empty(), &first) {
-                (true, Some(first)) => vec![first.clone()],
-                (true, None) => known.names(),
-                (false, _) => keys.clone(),
-            };
-            for new in wanted.iter().filter(|name| new.as_ref().or(first.as_ref()) == Some(name)) {
-                self.make_encryption_key(new, &known, &mut made)?;
-            }
-            let all = known.with(&made);
-            let mut chosen = NamedKeys::default();
-            for wanted in &wanted {
-                chosen.add(wanted, all.get(wanted).ok_or_else(|| lacks_key(keeper.as_deref(), wanted))?);
-            }
-            let text = documents::encryption_configuration(cluster, &chosen.pairs());
-            self.by_name.insert(name.clone(), Zeroizing::new(text.map_err(|error| Failure::new(Kind::Internal, error.to_string()))?));
-            escrow.uses(&chosen);
-        }
-        Ok(())
-    }
-
-    /// Makes a key to encrypt with, unless it is known or was made for another host.
-    fn make_encryption_key(&mut self, name: &str, known: &NamedKeys, made: &mut NamedKeys) -> Result<(), Failure> {
-        if known.get(name).is_none() && made.get(name).is_none() {
-            self.made += 1;
-            made.add(name, &Zeroizing::new(STANDARD.encode(Zeroizing::new(random_bytes::<KEY_BYTES>()?))));
-        }
-        Ok(())
-    }
-
     /// What somebody else has issued is given out as it is, and so are the certificates of authorities whose keys he keeps. These names are taken
     /// out of `names`.
     fn issued(&mut self, cluster: &Cluster, names: &mut BTreeSet<SecretName>) {
@@ -295,86 +242,6 @@ impl Secrets {
         };
         Ok(Zeroizing::new(text))
     }
-
-    /// A kubeconfig for one step of this run: nobody can take back what it may do, so it ends soon.
-    fn super_admin(
-        &mut self,
-        cluster: &Cluster,
-        host: &Host,
-        authorities: &Authorities,
-        now: OffsetDateTime,
-    ) -> Result<Zeroizing<String>, Failure> {
-        let policy = Policy { leaf_validity: SUPER_ADMIN_VALIDITY, ..identity::policy(cluster) };
-        let identity = identity::control_plane(cluster, host);
-        let user = KubeconfigUser::SuperAdmin;
-        let file = kok_pki::kubeconfig_file(user, &identity, authorities, &policy, now, &mut SystemRandomness).map_err(made_badly)?;
-        self.made += 1;
-        Ok(Zeroizing::new(file.content.expose().to_owned()))
-    }
-
-    /// What a kubelet shows, and the key of it: both come out of one call.
-    fn kubelet(
-        &mut self,
-        cluster: &Cluster,
-        host: &Host,
-        path: &str,
-        authorities: &Authorities,
-        now: OffsetDateTime,
-    ) -> Result<Zeroizing<String>, Failure> {
-        let name = |path: &str| SecretName::KubeletFile { host: host.name.clone(), path: path.to_owned() };
-        if path == KUBELET_CLIENT {
-            let profile = KubeconfigUser::Kubelet.profile(&identity::control_plane(cluster, host));
-            let authority = authorities.get(profile.authority);
-            let issued = kok_pki::issue(&profile, authority, &identity::policy(cluster), now, &mut SystemRandomness).map_err(made_badly)?;
-            self.made += 1;
-            return Ok(Zeroizing::new(format!("{}{}", issued.certificate_pem, issued.key.pem().expose())));
-        }
-        if self.get(&name(path)).is_none() {
-            let profile = identity::kubelet_server(host);
-            let authority = authorities.get(profile.authority);
-            let issued = kok_pki::issue(&profile, authority, &identity::policy(cluster), now, &mut SystemRandomness).map_err(made_badly)?;
-            self.made += 2;
-            self.by_name.insert(name(KUBELET_SERVING), Zeroizing::new(issued.certificate_pem));
-            self.by_name.insert(name(KUBELET_SERVING_KEY), Zeroizing::new(issued.key.pem().expose().to_owned()));
-        }
-        let found = self.get(&name(path)).map(|text| Zeroizing::new(text.to_owned()));
-        found.ok_or_else(|| Failure::new(Kind::Internal, format!("{path} is no file of a kubelet")))
-    }
-
-    /// One file of a control plane. Key and certificate of a leaf come out of one call, so the set of a host is made once.
-    fn file(
-        &mut self,
-        cluster: &Cluster,
-        host: &Host,
-        path: &str,
-        authorities: &Authorities,
-        now: OffsetDateTime,
-    ) -> Result<Zeroizing<String>, Failure> {
-        let name = |path: &str| SecretName::ControlPlaneFile { host: host.name.clone(), path: path.to_owned() };
-        if self.get(&name(path)).is_none() {
-            let identity = identity::control_plane(cluster, host);
-            let make = if host.roles.control_plane { kok_pki::control_plane } else { kok_pki::etcd_host };
-            let files = make(&identity, authorities, &identity::policy(cluster), now, &mut SystemRandomness).map_err(made_badly)?;
-            self.made += files.len();
-            for file in &files {
-                self.by_name.insert(name(file.path()), Zeroizing::new(file.content.expose().to_owned()));
-            }
-        }
-        let found = self.get(&name(path)).map(|text| Zeroizing::new(text.to_owned()));
-        found.ok_or_else(|| Failure::new(Kind::Internal, format!("{path} is no file of a control plane")))
-    }
-}
-
-/// The step that needs it comes after the images of a control plane are loaded, which takes as long as the network does.
-const SUPER_ADMIN_VALIDITY: Duration = Duration::days(1);
-
-/// What every provider takes (AES-256, XSalsa20).
-const KEY_BYTES: usize = 32;
-
-/// A plan counts on a key that its host has lost since.
-fn lacks_key(host: Option<&str>, name: &str) -> Failure {
-    let failure = Failure::new(Kind::Host, format!("the key {name} is not on {} any more", host.unwrap_or("any control plane")));
-    failure.because("its configuration of encryption was changed meanwhile").hint("repeat the command, which looks again")
 }
 
 fn made_badly(error: PkiError) -> Failure {

@@ -1,11 +1,21 @@
 //! The keys that a control plane encrypts with.
 
+use std::collections::BTreeSet;
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use kok_crds::model::Cluster;
+use kok_pki::FIRST_ENCRYPTION_KEY;
 use kok_tasks::documents;
 use kok_tasks::encryption::age;
+use kok_tasks::secret_name::SecretName;
 use zeroize::Zeroizing;
 
+use super::Secrets;
+use super::escrow::Escrowed;
 use super::keepers::read_in;
 use crate::failure::{Failure, Kind};
+use crate::randomness::random_bytes;
 use crate::run::link::Links;
 
 /// As the API server has it. It may be there before any certificate is.
@@ -80,4 +90,64 @@ pub(super) async fn read_encryption_keys(host: &str, links: &Links) -> Result<Na
         .at(format!("host {host}: /etc/kubernetes/apiserver/encryption.yaml"))
         .because("the file has no key of kokctl's")
         .hint("copy it from another control plane, or from a backup: without it nobody can read what is encrypted"))
+}
+
+/// What every provider takes (AES-256, XSalsa20).
+const KEY_BYTES: usize = 32;
+
+impl Secrets {
+    /// Keys to encrypt with are no matter of certificates: they are those that are there, and one that is new. Their names are taken out of `names`.
+    pub(super) async fn encryption(
+        &mut self,
+        cluster: &Cluster,
+        names: &mut BTreeSet<SecretName>,
+        escrow: &mut Escrowed<'_>,
+        links: &Links,
+    ) -> Result<(), Failure> {
+        let is_key = |name: &SecretName| matches!(name, SecretName::EncryptionConfiguration { .. });
+        let asked: Vec<SecretName> = names.iter().filter(|name| is_key(name)).cloned().collect();
+        names.retain(|name| !is_key(name));
+        // The same for all hosts that get it.
+        let mut made = NamedKeys::default();
+        for name in asked {
+            let SecretName::EncryptionConfiguration { keeper, keys, new } = &name else { continue };
+            let known = match keeper {
+                Some(keeper) => read_encryption_keys(keeper, links).await?,
+                None => escrow.encryption_keys(),
+            };
+            let first = keeper.is_none().then(|| FIRST_ENCRYPTION_KEY.to_owned()).filter(|_| known.is_empty());
+            let wanted = match (keys.is_empty(), &first) {
+                (true, Some(first)) => vec![first.clone()],
+                (true, None) => known.names(),
+                (false, _) => keys.clone(),
+            };
+            for new in wanted.iter().filter(|name| new.as_ref().or(first.as_ref()) == Some(name)) {
+                self.make_encryption_key(new, &known, &mut made)?;
+            }
+            let all = known.with(&made);
+            let mut chosen = NamedKeys::default();
+            for wanted in &wanted {
+                chosen.add(wanted, all.get(wanted).ok_or_else(|| lacks_key(keeper.as_deref(), wanted))?);
+            }
+            let text = documents::encryption_configuration(cluster, &chosen.pairs());
+            self.by_name.insert(name.clone(), Zeroizing::new(text.map_err(|error| Failure::new(Kind::Internal, error.to_string()))?));
+            escrow.uses(&chosen);
+        }
+        Ok(())
+    }
+
+    /// Makes a key to encrypt with, unless it is known or was made for another host.
+    fn make_encryption_key(&mut self, name: &str, known: &NamedKeys, made: &mut NamedKeys) -> Result<(), Failure> {
+        if known.get(name).is_none() && made.get(name).is_none() {
+            self.made += 1;
+            made.add(name, &Zeroizing::new(STANDARD.encode(Zeroizing::new(random_bytes::<KEY_BYTES>()?))));
+        }
+        Ok(())
+    }
+}
+
+/// A plan counts on a key that its host has lost since.
+fn lacks_key(host: Option<&str>, name: &str) -> Failure {
+    let failure = Failure::new(Kind::Host, format!("the key {name} is not on {} any more", host.unwrap_or("any control plane")));
+    failure.because("its configuration of encryption was changed meanwhile").hint("repeat the command, which looks again")
 }

@@ -1,6 +1,9 @@
 #![allow(clippy::unwrap_used, clippy::panic, reason = "these are tests")]
 
 use super::*;
+use crate::randomness::SystemRandomness;
+use kok_pki::{Authorities, Policy};
+use time::Duration;
 
 fn with(name: SecretName, text: &str) -> Secrets {
     Secrets::of([(name, text)])

@@ -18,6 +18,7 @@ use crate::observe::{Look, Looks, PathState};
 use crate::operations::{CLIENT_CERTIFICATE, Operation, PublishTrust, SIGNING_CERTIFICATE};
 use crate::pem_set::PemSet;
 use crate::plan::{AuthorityRotation, AuthorityStage, Draft, HostView, Reason, Refusal, Seen, StepId, StepName};
+use crate::preconditions;
 use crate::renewal::{Renewal, Successor};
 use crate::resources::{File, FileContent, Replace, Resource};
 use crate::secret_name::SecretName;
@@ -59,6 +60,23 @@ pub(crate) fn known(kind: AuthorityKind, host: &Host, seen: &Seen) -> PemSet {
     PemSet::parse(&text.unwrap_or_default())
 }
 
+/// What the API server of a control plane that comes while the authority is being replaced would show is signed by the new one, and pods that have read the one
+/// from before would not know it.
+pub(super) fn lets_come(view: &HostView<'_>) -> Result<(), Refusal> {
+    let of = |host: &Host| known(AuthorityKind::Kubernetes, host, view.seen);
+    let is_new = view.host.roles.control_plane && of(view.host).signer().is_none();
+    let replaced = preconditions::keeper(view.cluster(), view.seen).filter(|_| is_new).is_some_and(|keeper| of(keeper).is_under_way());
+    if !replaced {
+        return Ok(());
+    }
+    Err(Refusal::new(format!("{} can't become a control plane while the certificate authority `kubernetes` is being replaced", view.host.name))
+        .because("pods that know the one from before alone would not know its API server")
+        .hint(
+            "end that first, by `kokctl certs rotate ca kubernetes` and the same with --finish; if it takes the place of one that is gone, by `kokctl remove \
+             HOST --dead` before",
+        ))
+}
+
 /// What is looked at on a host before anything is decided.
 pub(crate) fn looks(cluster: &Cluster, kind: AuthorityKind, host: &Host) -> Looks {
     let mut looks = renew::looks(cluster, host);
@@ -77,10 +95,10 @@ pub(crate) fn looks(cluster: &Cluster, kind: AuthorityKind, host: &Host) -> Look
     looks
 }
 
-/// What all hosts have of it from the stage on in which it signs: the new one first, then whatever one of them knows, for a run that was killed may have left
-/// to some of them what it had made.
+/// What all hosts have of it from the stage on in which it signs: the new one first, then whatever one of those knows that have the key, for a run that was killed
+/// may have left to some of them what it had made. What stands on others says nothing: whoever has a worker could have all hosts trust an authority of his.
 pub(crate) fn trusted_by_all(cluster: &Cluster, rotation: &AuthorityRotation<'_>, seen: &Seen) -> PemSet {
-    let hosts = cluster.hosts.iter().filter(|host| trusts(rotation.kind, host));
+    let hosts = cluster.hosts.iter().filter(|host| signs(rotation.kind, host));
     let all = hosts.fold(PemSet::default(), |all, host| all.joined(&known(rotation.kind, host, seen)));
     let all = all.signing_with(rotation.certificate);
     if rotation.stage == AuthorityStage::Alone { all.alone() } else { all }

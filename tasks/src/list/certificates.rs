@@ -62,7 +62,7 @@ fn plan(view: &HostView<'_>, draft: &mut Draft<'_>) -> Result<(), Refusal> {
         return Ok(());
     }
     has_no_key_of_others(view, seen)?;
-    comes_at_no_wrong_time(view)?;
+    authorities::lets_come(view)?;
     has_set_of_its_roles(view, seen)?;
     let folder = view.id(kubeadm_configuration::FOLDER);
     let fresh = is_fresh(view.cluster(), view.host, seen);
@@ -96,23 +96,6 @@ fn plan(view: &HostView<'_>, draft: &mut Draft<'_>) -> Result<(), Refusal> {
         draft.add("no-super-admin", Resource::Absent(Absent { pattern: path, except: Vec::new(), with_folder: false }));
     }
     Ok(())
-}
-
-/// What the API server of a control plane that comes while the authority is being replaced would show is signed by the new one, and pods that have read the one
-/// from before would not know it.
-fn comes_at_no_wrong_time(view: &HostView<'_>) -> Result<(), Refusal> {
-    let of = |host: &Host| authorities::known(AuthorityKind::Kubernetes, host, view.seen);
-    let is_new = view.host.roles.control_plane && of(view.host).signer().is_none();
-    let replaced = preconditions::keeper(view.cluster(), view.seen).filter(|_| is_new).is_some_and(|keeper| of(keeper).is_under_way());
-    if !replaced {
-        return Ok(());
-    }
-    Err(Refusal::new(format!("{} can't become a control plane while the certificate authority `kubernetes` is being replaced", view.host.name))
-        .because("pods that know the one from before alone would not know its API server")
-        .hint(
-            "end that first, by `kokctl certs rotate ca kubernetes` and the same with --finish; if it takes the place of one that is gone, by `kokctl remove \
-             HOST --dead` before",
-        ))
 }
 
 /// The authorities of the user's that come onto a host with these roles.

@@ -60,6 +60,7 @@ pub use mounts::{Mounted, Now};
 pub(crate) use mounts::{encoded, read as read_mounted};
 pub use neighbour::Neighbour;
 pub use network_check::{NOT_ASKED, script as network_check_script};
+pub use older_pods::OlderPods;
 pub(crate) use parse::text_of;
 pub use parse::{ParseError, Section, parse, sections};
 pub use pieces::Piece;

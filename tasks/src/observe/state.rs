@@ -17,6 +17,7 @@ use super::firewall::Firewall;
 use super::ipv6::Ipv6State;
 use super::kubernetes::KubernetesState;
 use super::neighbour::Neighbour;
+use super::older_pods::OlderPods;
 use super::pieces::Piece;
 use super::pod_network::PodNetwork;
 use super::swap::SwapState;
@@ -81,8 +82,8 @@ pub struct Observations {
     pub token_secrets: Option<TokenSecrets>,
     /// Which authorities the cluster tells others to trust; or what was said instead.
     pub cluster_trust: Option<Result<ClusterTrust, String>>,
-    /// Pods that were started before a file was changed, as `namespace/name`; or what was said instead.
-    pub older_pods: Option<Result<Vec<String>, String>>,
+    /// Pods that were started before a file was changed, or a little later; or what was said instead.
+    pub older_pods: Option<Result<OlderPods, String>>,
     /// Load balancers of hosts, by node: whether they have found an API server.
     pub load_balancers: Option<BTreeMap<String, bool>>,
     /// What runs on nodes that were asked for; or what was said instead.

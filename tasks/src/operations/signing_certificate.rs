@@ -22,24 +22,29 @@ const MANIFEST: &str = "/etc/kubernetes/manifests/kube-controller-manager.yaml";
 const OPTION: &str = "--cluster-signing-cert-file=";
 const TRUSTED: &str = "/etc/kubernetes/pki/ca.crt";
 
-/// What follows each manifest that kubeadm has written.
-pub(super) const AFTER_KUBEADM: &str = r#"if [ -f /etc/kubernetes/pki/ca-signing.crt ]; then
-  sed -i 's|\(--cluster-signing-cert-file=/etc/kubernetes/pki/\)ca\.crt$|\1ca-signing.crt|' /etc/kubernetes/manifests/kube-controller-manager.yaml
-fi
+/// `signs_by CERTIFICATE` has the manifest name it: by rename, with the rights of the one that was there. The new one is made in another folder: the kubelet
+/// would take it for a pod.
+const SIGNS_BY: &str = r#"signs_by() {
+  new=/etc/kubernetes/.kokctl-kube-controller-manager.yaml
+  cp -p -- /etc/kubernetes/manifests/kube-controller-manager.yaml "$new"
+  sed -i "s|\(--cluster-signing-cert-file=\)/etc/kubernetes/pki/ca[a-z-]*\.crt\$|\1$1|" "$new"
+  sync "$new"
+  mv -fT "$new" /etc/kubernetes/manifests/kube-controller-manager.yaml
+  sync /etc/kubernetes/manifests
+}
 "#;
 
-/// By rename, with the rights of the one that was there; then the record of what kubeadm has written, if that was as it had been written. The new one is made
-/// in another folder: the kubelet would take it for a pod.
-const SCRIPT: &str = r#"new=/etc/kubernetes/.kokctl-kube-controller-manager.yaml
-record=/var/lib/kokctl/made/control-plane
+/// What follows each manifest that kubeadm has written, which knows of no such file.
+pub(super) fn after_kubeadm() -> String {
+    format!("{SIGNS_BY}[ ! -f {SIGNING_CERTIFICATE} ] || signs_by {SIGNING_CERTIFICATE}\n")
+}
+
+/// Then the record of what kubeadm has written, if that was as it had been written. After [`SIGNS_BY`].
+const SCRIPT: &str = r#"record=/var/lib/kokctl/made/control-plane
 sum() { sum=$(sha256sum <"$manifest") && sum=${sum%% *}; }
 sum
 was=$sum
-cp -p -- "$manifest" "$new"
-sed -i "s|\(--cluster-signing-cert-file=\)/etc/kubernetes/pki/ca[a-z-]*\.crt\$|\1$certificate|" "$new"
-sync "$new"
-mv -fT "$new" "$manifest"
-sync /etc/kubernetes/manifests
+signs_by "$certificate"
 sum
 if [ -f "$record" ] && grep -qxF -e "$was  $manifest" "$record"; then
   cp -- "$manifest" "$record.files/"
@@ -73,7 +78,7 @@ impl SigningCertificate {
     pub(super) fn act(&self, _: &Change) -> Act {
         let mut fragment = Fragment::default();
         let head = format!("program=kube-controller-manager\nmanifest={MANIFEST}\ncertificate={}\n", self.path());
-        let script = format!("{head}{TASKS_OF}{BEFORE}{SCRIPT}{UNTIL_OLD_IS_GONE}");
+        let script = format!("{head}{TASKS_OF}{BEFORE}{SIGNS_BY}{SCRIPT}{UNTIL_OLD_IS_GONE}");
         fragment.feed(Content::Bytes(script.as_bytes()), "job signing-certificate");
         Act::Script(fragment)
     }

@@ -1,7 +1,7 @@
 //! Manifests of etcd, API server, controller manager and scheduler, by kubeadm's own phases.
 
 use super::record::Record;
-use super::signing_certificate::AFTER_KUBEADM;
+use super::signing_certificate::after_kubeadm;
 use super::tasks_of::TASKS_OF;
 use crate::change::{Change, ChangeKind, Verdict, seen};
 use crate::observe::{Look, Observations, PathState};
@@ -163,7 +163,7 @@ impl StaticPods {
     pub(super) fn act(&self, _: &Change) -> Act {
         let write = match self.component {
             Component::Etcd => "kubeadm init phase etcd local --config=\"$configuration\"\n".to_owned(),
-            Component::ControlPlane => format!("{TRIAL}{ONE_BY_ONE}{UNTIL_OLD_IS_GONE}{THEN_ALL}{AFTER_KUBEADM}"),
+            Component::ControlPlane => format!("{TRIAL}{ONE_BY_ONE}{UNTIL_OLD_IS_GONE}{THEN_ALL}{}", after_kubeadm()),
         };
         let until = if self.component == Component::Etcd { UNTIL_OLD_IS_GONE } else { "" };
         let (forget, keep) = (self.record().forget(), self.record().keep());

@@ -2,7 +2,7 @@
 
 use kok_crds::model::{Cluster, Host};
 
-use super::draft::{Edge, HostView};
+use super::draft::{Draft, Edge, HostView};
 use super::graph::Plan;
 use super::make::{Inputs, Making, Seen, compared, defect, enter};
 use super::refusal::Refusal;
@@ -16,8 +16,7 @@ use crate::preconditions;
 use crate::renewal::Renewal;
 
 /// Nothing is installed.
-pub(super) static NO_BUNDLE: Bundle =
-    Bundle { format: FORMAT, kubernetes: Vec::new(), files: Vec::new(), images: Vec::new(), packages: Vec::new() };
+static NO_BUNDLE: Bundle = Bundle { format: FORMAT, kubernetes: Vec::new(), files: Vec::new(), images: Vec::new(), packages: Vec::new() };
 
 /// What a first look at a host asks.
 #[must_use]
@@ -34,14 +33,28 @@ pub fn renew(cluster: &Cluster, renewal: &Renewal<'_>, now_seconds: i64, seen: &
     if !refusals.is_empty() {
         return Err(refusals);
     }
+    of_hosts(cluster, now_seconds, seen, |host| renewal.concerns(cluster, host), &|view| renew::drafts(view, renewal))
+}
+
+/// What is written down for a host.
+type Drafts<'a> = dyn for<'v> Fn(&HostView<'v>) -> Result<Vec<Draft<'v>>, Refusal> + 'a;
+
+/// A plan for these hosts of a cluster that is as it is: nothing of a bundle is installed.
+pub(super) fn of_hosts(
+    cluster: &Cluster,
+    now_seconds: i64,
+    seen: &Seen,
+    is_meant: impl Fn(&Host) -> bool,
+    drafts: &Drafts<'_>,
+) -> Result<Making, Vec<Refusal>> {
     let cluster = &*completed(cluster, seen);
     let inputs = Inputs { cluster, bundle: &NO_BUNDLE, token_id: "", new_cluster_id: "", now_seconds, prune: false };
     let expected = HostFacts::expected();
     let (mut plan, mut edges) = (Plan::default(), Vec::new());
-    for host in cluster.hosts.iter().filter(|host| renewal.concerns(cluster, host)) {
+    for host in cluster.hosts.iter().filter(|host| is_meant(host)) {
         let facts = seen.facts(&host.name).unwrap_or(&expected);
         let view = HostView { inputs: &inputs, host, seen, facts, cluster_id: None };
-        for draft in renew::drafts(&view, renewal).map_err(|refusal| vec![refusal])? {
+        for draft in drafts(&view).map_err(|refusal| vec![refusal])? {
             edges.extend(enter(&mut plan, draft).map_err(|refusal| vec![refusal])?);
         }
     }

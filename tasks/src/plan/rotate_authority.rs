@@ -5,14 +5,9 @@ use kok_crds::listed;
 use kok_crds::model::{Cluster, Host};
 use kok_pki::AuthorityKind;
 
-use super::draft::{Edge, HostView};
-use super::graph::Plan;
-use super::make::{Inputs, Making, Seen, compared, defect, enter};
+use super::make::{Making, Seen};
 use super::refusal::Refusal;
-use super::renew::NO_BUNDLE;
-use super::select::Selection;
-use crate::completed::completed;
-use crate::facts::HostFacts;
+use super::renew::of_hosts;
 use crate::issued::is_kept_elsewhere;
 use crate::list::authorities::{self, known, signs, trusted_file, trusts};
 use crate::observe::{ApiServerState, EtcdState, Look, Looks};
@@ -111,9 +106,7 @@ pub fn authority_standing(cluster: &Cluster, kind: AuthorityKind, seen: &Seen) -
     } else if keepers.iter().any(|(_, set)| before(set)) {
         AuthorityStanding::Replaced { certificate, keeper, ends: !keepers.iter().all(|(_, set)| before(set)) }
     } else {
-        let has_next = |host: &Host| known(kind, host, seen).has_next();
-        let begun = cluster.hosts.iter().filter(|host| trusts(kind, host)).any(has_next);
-        AuthorityStanding::One { certificate, keeper, begun }
+        AuthorityStanding::One { certificate, keeper, begun: keepers.iter().any(|(_, set)| set.has_next()) }
     })
 }
 
@@ -144,10 +137,13 @@ pub fn may_end_authority(cluster: &Cluster, kind: AuthorityKind, seen: &Seen) ->
     match speaker(cluster, seen).and_then(|host| seen.observations(&host.name).older_pods.as_ref()) {
         None => unknown("no API server was asked"),
         Some(Err(said)) => unknown(said),
-        Some(Ok(pods)) if pods.is_empty() => Ok(()),
         Some(Ok(pods)) => {
+            let pods = pods.before(spread_seconds(cluster, seen));
+            if pods.is_empty() {
+                return Ok(());
+            }
             let more = pods.len().saturating_sub(NAMED);
-            let names = listed(pods.iter().take(NAMED).map(String::as_str));
+            let names = listed(pods.iter().take(NAMED).copied());
             let names = if more > 0 { format!("{names} and {more} more") } else { names };
             let refusal = Refusal::new("pods may know API servers by the authority from before alone");
             let refusal = refusal.because(format!("they run since before the new one was told to all: {names}"));
@@ -157,6 +153,12 @@ pub fn may_end_authority(cluster: &Cluster, kind: AuthorityKind, seen: &Seen) ->
             )])
         }
     }
+}
+
+/// By how much clocks of hosts differ: a kubelet dates the start of its pods by its own.
+fn spread_seconds(cluster: &Cluster, seen: &Seen) -> i64 {
+    let offsets = || cluster.hosts.iter().filter_map(|host| seen.clock_offset_seconds(&host.name));
+    offsets().max().unwrap_or_default().saturating_sub(offsets().min().unwrap_or_default())
 }
 
 /// The plan for a stage, at `now_seconds` since 1970.
@@ -173,21 +175,7 @@ pub fn rotate_authority(
     if !refusals.is_empty() {
         return Err(refusals);
     }
-    let cluster = &*completed(cluster, seen);
-    let inputs = Inputs { cluster, bundle: &NO_BUNDLE, token_id: "", new_cluster_id: "", now_seconds, prune: false };
-    let expected = HostFacts::expected();
-    let (mut plan, mut edges) = (Plan::default(), Vec::new());
-    for host in &cluster.hosts {
-        let facts = seen.facts(&host.name).unwrap_or(&expected);
-        let view = HostView { inputs: &inputs, host, seen, facts, cluster_id: None };
-        for draft in authorities::drafts(&view, rotation).map_err(|refusal| vec![refusal])? {
-            edges.extend(enter(&mut plan, draft).map_err(|refusal| vec![refusal])?);
-        }
-    }
-    for Edge { later, earlier, reason } in edges {
-        plan.order(&later, &earlier, reason).map_err(|sentence| vec![defect(sentence)])?;
-    }
-    compared(plan, seen, &Selection::whole())
+    of_hosts(cluster, now_seconds, seen, |_| true, &|view| authorities::drafts(view, rotation))
 }
 
 fn refused(cluster: &Cluster, kind: AuthorityKind, seen: &Seen) -> Vec<Refusal> {
@@ -238,13 +226,17 @@ pub fn may_begin_authority(cluster: &Cluster, kind: AuthorityKind, seen: &Seen) 
             let refusal = at(host, "its API server is not ready, and has to know the new authority");
             return Some(refusal.because(said.lines().next().unwrap_or_default().trim().to_owned()));
         }
-        let works = matches!(&observed.etcd, Some(EtcdState::Ready(member)) if !member.is_learner);
         let is_needed = kind == AuthorityKind::Etcd && host.roles.etcd;
-        (is_needed && !works).then(|| at(host, "its member of etcd does not work, and has to know the new authority"))
+        (is_needed && !works(seen, host)).then(|| at(host, "its member of etcd does not work, and has to know the new authority"))
     };
     let refusals = cluster.hosts.iter().filter(|host| trusts(kind, host)).filter_map(broken);
     let refusals: Vec<Refusal> = refusals.map(|refusal| refusal.hint("see `kokctl status`, and mend it first").passing()).collect();
     if refusals.is_empty() { Ok(()) } else { Err(refusals) }
+}
+
+/// Whether the member of etcd on a host works, and has a vote.
+fn works(seen: &Seen, host: &Host) -> bool {
+    matches!(&seen.observations(&host.name).etcd, Some(EtcdState::Ready(member)) if !member.is_learner)
 }
 
 /// What keeps a host from going along.
@@ -253,6 +245,12 @@ fn unfit(cluster: &Cluster, kind: AuthorityKind, seen: &Seen, host: &Host) -> Op
     let observed = seen.observations(&host.name);
     if host.roles.control_plane && matches!(observed.api_server, Some(ApiServerState::Absent) | None) {
         return Some(at("it is no control plane of the cluster yet").hint("run `kokctl apply` first, or take the host out of the file"));
+    }
+    // Of one that is away others say what it is to be, and of the only one nobody does.
+    if kind == AuthorityKind::Etcd && host.roles.etcd && !cluster.etcd_hosts().any(|host| works(seen, host)) {
+        let refusal = at("its member of etcd does not answer, nor does any other")
+            .because("nothing of them is known, and the new authority has to be");
+        return Some(refusal.hint("repeat the command when it does; if it does not come back, see `kokctl status`").passing());
     }
     let is_needed = signs(kind, host) || host.roles.control_plane || is_node(cluster, seen, host);
     let has_none = is_needed && known(kind, host, seen).signer().is_none();

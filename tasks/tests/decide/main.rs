@@ -6,6 +6,7 @@
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 mod addons;
+mod authority_scripts;
 mod bootstrap;
 mod bootstrap_mixes;
 mod bridge;

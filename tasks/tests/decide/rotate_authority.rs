@@ -4,10 +4,11 @@ use std::collections::BTreeMap;
 
 use kok_pki::{Authority, AuthorityKind, Material};
 use kok_tasks::identity;
-use kok_tasks::observe::{ApiServerState, Observations};
+use kok_tasks::observe::{ApiServerState, EtcdState, Observations, OlderPods};
+use kok_tasks::operations::Operation;
 use kok_tasks::pem_set::PemSet;
 use kok_tasks::plan::{
-    AuthorityRotation, AuthorityStage, AuthorityStanding, Making, Plan, Refusal, Seen, authority_standing, may_begin_authority,
+    Action, AuthorityRotation, AuthorityStage, AuthorityStanding, Making, Plan, Refusal, Seen, authority_standing, may_begin_authority,
     may_end_authority, rotate_authority, rotate_authority_looks, trusted_authorities,
 };
 use kok_tasks::preconditions::reminders;
@@ -17,7 +18,7 @@ use crate::bootstrap::told;
 use crate::support::host::kubeconfig_authorities;
 use crate::support::secrets::{self, JOINING, System};
 use crate::support::world::World;
-use crate::support::{NOW, cluster_of, own_etcd_of_three};
+use crate::support::{NOW, cluster_of, own_etcd_of_three, step_id};
 
 const ONE: &str = include_str!("../fixtures/cluster.yaml");
 const THREE: &str = include_str!("../fixtures/highly-available.yaml");
@@ -355,13 +356,54 @@ fn what_keeps_an_authority_from_being_replaced_is_said_with_its_host() {
     };
     let said = refused(&story, "cp2", &|seen| seen.api_server = Some(ApiServerState::NotReady("etcd failed".to_owned())));
     assert!(said.contains("cp2") && said.contains("etcd failed") && !said.contains("cp1"), "{said}");
-    let said = refused(&story, "cp2", &|seen| seen.etcd = Some(kok_tasks::observe::EtcdState::Absent));
+    let said = refused(&story, "cp2", &|seen| seen.etcd = Some(EtcdState::Absent));
     assert!(said.contains("its member of etcd does not work") && said.contains("cp2"), "{said}");
     let said = refused(&story, "cp2", &|seen| drop(seen.contents.insert(file(AuthorityKind::Etcd), Vec::new())));
     assert!(said.contains("has no certificate in it") && said.contains("cp2"), "{said}");
     let stranger = Story::of(THREE, AuthorityKind::Etcd).makes();
     let said = refused(&story, "cp2", &|seen| drop(seen.contents.insert(file(AuthorityKind::Etcd), stranger.clone().into_bytes())));
     assert!(said.contains("hosts have authorities that others don't know"), "{said}");
+}
+
+/// Whoever has a worker has no more than that: what stands in its file is trusted by nobody else, and is put right.
+#[test]
+fn what_a_worker_trusts_is_not_spread() {
+    let mut story = Story::of(THREE, AuthorityKind::Kubernetes);
+    let stranger = Story::of(THREE, AuthorityKind::Kubernetes).makes();
+    let authority = file(story.kind);
+    let own = story.world.hosts["worker1"].text(&authority).to_owned();
+    story.world.host("worker1").write(&authority, 0o644, &PemSet::parse(&own).with_next(&stranger).text());
+    assert!(matches!(story.standing(), AuthorityStanding::One { begun: false, .. }), "it says nothing of the others");
+    story.driven(false, usize::MAX);
+    for host in ["cp1", "cp2", "cp3", "worker1", "worker2"] {
+        assert!(!PemSet::parse(story.world.hosts[host].text(&authority)).has(&stranger), "{host} trusts it");
+    }
+    let trust = story.world.trust();
+    assert!(!PemSet::parse(&trust.clients.unwrap()).has(&stranger) && !PemSet::parse(&trust.joining.unwrap()).has(&stranger));
+}
+
+/// A run was killed that had ended a member: what it is to be is known by the others, and of the only one by nobody.
+#[test]
+fn a_member_that_is_away_is_to_be_what_the_others_are() {
+    let mut story = Story::of(THREE, AuthorityKind::Etcd);
+    let certificate = story.makes();
+    let rotation = AuthorityRotation { kind: story.kind, certificate: &certificate, stage: AuthorityStage::Known };
+    let planned = |away: &[&str]| {
+        let mut seen = story.seen();
+        for host in away {
+            let gone = Some(EtcdState::NotReady("refused".to_owned()));
+            seen.add_observations(host, Observations { etcd: gone, ..seen.observations(host).clone() });
+        }
+        rotate_authority(&story.world.cluster, &rotation, NOW, &seen).map_err(|refusals| told(&refusals))
+    };
+    let Ok(Making::Made(plan)) = planned(&["cp2"]) else { panic!("there is no plan") };
+    let ready = |host: &str| match &plan.step(&step_id(host, "authorities", "member")).unwrap().action {
+        Action::Operation(Operation::EtcdMemberReady(ready)) => ready.clone(),
+        other => panic!("{other:?}"),
+    };
+    assert_eq!(ready("cp2"), ready("cp1"));
+    assert!(!ready("cp2").version.is_empty() && ready("cp2").members.len() == 3);
+    assert!(planned(&["cp1", "cp2", "cp3"]).unwrap_err().contains("nor does any other"));
 }
 
 /// The key of the next one may lie on a host from the second stage on, before any file says that it signs.
@@ -380,17 +422,22 @@ fn what_has_begun_is_neither_ended_nor_begun_by_another() {
 #[test]
 fn pods_that_know_no_other_keep_it_from_ending() {
     let story = Story::of(THREE, AuthorityKind::Kubernetes);
-    let ended = |pods: Result<Vec<String>, String>| {
+    let ended_by = |pods: Result<OlderPods, String>, ahead: i64| {
         let mut seen = story.seen();
+        seen.add_clock_offset("worker1", ahead);
         for host in story.world.cluster.control_planes() {
             let observed = Observations { older_pods: Some(pods.clone()), ..seen.observations(&host.name).clone() };
             seen.add_observations(&host.name, observed);
         }
         may_end_authority(&story.world.cluster, story.kind, &seen).map_err(|refusals| told(&refusals))
     };
-    assert_eq!(ended(Ok(Vec::new())), Ok(()));
-    let pods = (1..=10).map(|number| format!("web/pod-{number}")).collect();
-    let said = ended(Ok(pods)).unwrap_err();
+    let ended = |pods| ended_by(pods, 0);
+    let of = |start: i64| Ok(OlderPods { changed: 100, pods: (1..=10).map(|number| (format!("web/pod-{number}"), start)).collect() });
+    assert_eq!((ended(Ok(OlderPods::default())), ended(of(100))), (Ok(()), Ok(())));
+    // A kubelet whose clock is ahead dates what it has started too late.
+    assert!(ended_by(of(100), 5).unwrap_err().contains("web/pod-1"));
+    assert_eq!(ended_by(of(105), 5), Ok(()));
+    let said = ended(of(99)).unwrap_err();
     assert!(said.contains("web/pod-8 and 2 more") && said.contains("rollout restart"), "{said}");
     assert!(ended(Err("no".to_owned())).unwrap_err().contains("it is not known which pods"));
 }

@@ -1,15 +1,12 @@
 //! Certificate authorities are replaced while they are used, by runs that are killed and gone on with; nobody is refused before the end, and the one from before
 //! is worth nothing after it.
 
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::thread;
-
 use kok_tests::lab::{DEFAULT_KUBERNETES_VERSION, Host, Lab, LabSpec};
 
 use crate::cluster_support::clock::Clock;
 use crate::cluster_support::cluster::{self, kubectl};
 use crate::cluster_support::kokctl::{Kokctl, Said};
-use crate::cluster_support::ok;
+use crate::cluster_support::{meanwhile, ok};
 use crate::highly_available_story::any;
 use crate::lab_support::wait_for;
 use crate::members_story::killed;
@@ -146,26 +143,17 @@ impl Planes {
 
     /// A client that knows the old authority alone asks all of them, and an administrator who is known by it: none refuses them, and at each moment some answer.
     fn under_load(&self, work: impl FnOnce()) {
-        let (ends, rounds) = (AtomicBool::new(false), AtomicUsize::new(0));
-        thread::scope(|scope| {
-            scope.spawn(|| {
-                while !ends.load(Ordering::SeqCst) {
-                    let pods: Vec<String> = self.addresses.iter().map(|address| self.of_pod(address)).collect();
-                    let people: Vec<String> =
-                        self.addresses.iter().map(|address| self.of_administrator(address, &format!("{OLD}/pki/ca.crt"))).collect();
-                    for said in pods.iter().chain(&people) {
-                        assert!(!["x509", "Unauthorized", "certificate"].iter().any(|word| said.contains(word)), "{said}");
-                    }
-                    assert!(pods.iter().any(|said| said.contains("system:serviceaccount:default:default")), "{pods:?}");
-                    assert!(people.iter().any(|said| said.contains("kubernetes-admin")), "{people:?}");
-                    rounds.fetch_add(1, Ordering::SeqCst);
-                }
-            });
-            let last = Last(&ends);
-            work();
-            drop(last);
-            println!("{} rounds of requests meanwhile", rounds.load(Ordering::SeqCst));
-        });
+        let round = || {
+            let ca = format!("{OLD}/pki/ca.crt");
+            let pods: Vec<String> = self.addresses.iter().map(|address| self.of_pod(address)).collect();
+            let people: Vec<String> = self.addresses.iter().map(|address| self.of_administrator(address, &ca)).collect();
+            for said in pods.iter().chain(&people) {
+                assert!(!["x509", "Unauthorized", "certificate"].iter().any(|word| said.contains(word)), "{said}");
+            }
+            assert!(pods.iter().any(|said| said.contains("system:serviceaccount:default:default")), "{pods:?}");
+            assert!(people.iter().any(|said| said.contains("kubernetes-admin")), "{people:?}");
+        };
+        meanwhile::asked(round, work);
     }
 
     fn all_refuse_the_old(&self) -> bool {
@@ -173,15 +161,6 @@ impl Planes {
             let (pod, person) = (self.of_pod(address), self.of_administrator(address, "/etc/kubernetes/pki/ca.crt"));
             pod.contains("x509") && (person.contains("Unauthorized") || person.contains("provide credentials"))
         })
-    }
-}
-
-/// Says when it goes that nothing is to be asked any more, also where the work fails.
-struct Last<'a>(&'a AtomicBool);
-
-impl Drop for Last<'_> {
-    fn drop(&mut self) {
-        self.0.store(true, Ordering::SeqCst);
     }
 }
 

@@ -1,8 +1,5 @@
 //! The key that signs the tokens of service accounts is replaced while they are used, by a run that is killed and gone on with; nobody is refused before the end.
 
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::thread;
-
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use kok_tests::lab::{DEFAULT_KUBERNETES_VERSION, Host, Lab, LabSpec};
@@ -11,7 +8,7 @@ use serde_json::Value;
 use crate::cluster_support::clock::Clock;
 use crate::cluster_support::cluster::{self, kubectl};
 use crate::cluster_support::kokctl::{Kokctl, Said};
-use crate::cluster_support::ok;
+use crate::cluster_support::{meanwhile, ok};
 use crate::highly_available_story::any;
 use crate::lab_support::wait_for;
 use crate::members_story::killed;
@@ -129,30 +126,11 @@ impl Planes {
 
     /// A client with a token from before asks all of them, over and over: none refuses it, and at each moment some answer.
     fn under_load<T>(&self, token: &str, work: impl FnOnce() -> T) -> T {
-        let (ends, rounds) = (AtomicBool::new(false), AtomicUsize::new(0));
-        thread::scope(|scope| {
-            scope.spawn(|| {
-                while !ends.load(Ordering::SeqCst) {
-                    let answers: Vec<Answer> = self.addresses.iter().map(|address| self.ask(address, token)).collect();
-                    assert!(!answers.contains(&Answer::Refused) && answers.contains(&Answer::Taken), "{answers:?}");
-                    rounds.fetch_add(1, Ordering::SeqCst);
-                }
-            });
-            let last = Last(&ends);
-            let result = work();
-            drop(last);
-            println!("{} rounds of requests meanwhile", rounds.load(Ordering::SeqCst));
-            result
-        })
-    }
-}
-
-/// Says when it goes that nothing is to be asked any more, also where the work fails.
-struct Last<'a>(&'a AtomicBool);
-
-impl Drop for Last<'_> {
-    fn drop(&mut self) {
-        self.0.store(true, Ordering::SeqCst);
+        let round = || {
+            let answers: Vec<Answer> = self.addresses.iter().map(|address| self.ask(address, token)).collect();
+            assert!(!answers.contains(&Answer::Refused) && answers.contains(&Answer::Taken), "{answers:?}");
+        };
+        meanwhile::asked(round, work)
     }
 }
 

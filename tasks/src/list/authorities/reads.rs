@@ -10,9 +10,7 @@ use crate::gate::{Disruption, Need};
 use crate::list::certificates::absolute;
 use crate::list::{etcd_unit, renew, rolling, still_ready};
 use crate::observe::{API_SERVER, CONTROLLERS as PROGRAMS, ETCD};
-use crate::operations::{
-    ApiServerReady, ControllersRun, EtcdMemberReady, NodesReady, Operation, ReadAuthorities, SIGNING_CERTIFICATE, SigningCertificate,
-};
+use crate::operations::{ApiServerReady, ControllersRun, NodesReady, Operation, ReadAuthorities, SIGNING_CERTIFICATE, SigningCertificate};
 use crate::plan::{AuthorityRotation, AuthorityStage, Draft, HostView, Reason, StepId, StepName};
 use crate::resources::{Absent, Resource, Unit, UnitGoal};
 
@@ -113,15 +111,17 @@ fn member(view: &HostView<'_>, draft: &mut Draft<'_>, rotation: &AuthorityRotati
     draft.within(ENDED_WITHIN);
     rolling::restarts_member(view, draft, &read);
     files.iter().filter(|file| is_read(file)).for_each(|file| draft.follows(&read, file, Reason::Reads));
-    let ready = renew::ready_member(view, view.host);
-    let ready = ready.unwrap_or(EtcdMemberReady { version: String::new(), members: Vec::new(), joining: Vec::new() });
-    let ready = draft.add(MEMBER_READY, Operation::EtcdMemberReady(ready));
-    draft.within(STARTED_WITHIN);
-    draft.follows(&ready, &read, Reason::TalksTo);
+    // One that a run has ended that was killed is to be what the others are.
+    let others = view.cluster().etcd_hosts().filter_map(|host| renew::ready_member(view, host));
+    if let Some(ready) = renew::ready_member(view, view.host).into_iter().chain(others).next() {
+        let ready = draft.add(MEMBER_READY, Operation::EtcdMemberReady(ready));
+        draft.within(STARTED_WITHIN);
+        draft.follows(&ready, &read, Reason::TalksTo);
+    }
     if view.host.roles.control_plane && !view.cluster().has_etcd_units() && rotation.stage == AuthorityStage::Alone {
         let still = draft.add(STILL_READY, Operation::ApiServerReady(ApiServerReady { version: None }));
         draft.within(STARTED_WITHIN);
-        draft.follows(&still, &ready, Reason::Because("it asks the member beside it"));
+        draft.follows(&still, &view.id(MEMBER_READY), Reason::Because("it asks the member beside it"));
     }
     let members: Vec<&str> = view.cluster().etcd_hosts().map(|host| host.name.as_str()).collect();
     if let Some(before) = members.iter().take_while(|name| *name != host).last() {

@@ -5,14 +5,12 @@ use std::fs;
 use std::path::Path;
 use std::process::Command;
 
-use base64::Engine as _;
 use kok_tasks::change::Verdict;
 use kok_tasks::observe::{Kind, Look, Metadata, Observations, PathState, UnitState};
 use kok_tasks::operations::Operation;
-use kok_tasks::script::Part;
 
 use crate::recovery::order;
-use crate::support::shell::{Folder, run};
+use crate::support::shell::{Folder, inner_of, run};
 
 /// What runs there, by its manifest.
 pub(super) const PROGRAMS: [&str; 4] = ["etcd", "kube-apiserver", "kube-controller-manager", "kube-scheduler"];
@@ -196,7 +194,7 @@ impl Host {
         });
         let root = self.0.text("");
         let root = root.trim_end_matches('/');
-        let script = inner(operation.act(&change).script().unwrap().parts());
+        let script = inner_of(operation.act(&change).script().unwrap().parts());
         let script = script.replace("/var/lib/", &format!("{root}/var/lib/")).replace("/etc/kubernetes", &format!("{root}/etc/kubernetes"));
         let script = script.replace("/etc/systemd", &format!("{root}/etc/systemd"));
         let script = ["ctr", "etcd"]
@@ -222,12 +220,4 @@ fn files(folder: &Path, found: &mut BTreeMap<String, String>) {
             found.insert(name, text);
         }
     }
-}
-
-/// What a fragment does, be it by a job.
-fn inner(parts: &[Part]) -> String {
-    let text: String = parts.iter().map(|part| if let Part::Text(text) = part { text.as_str() } else { panic!("{part:?}") }).collect();
-    let Some((_, rest)) = text.split_once("base64 -d <<'--END--'") else { return text };
-    let body: String = rest.lines().skip(1).take_while(|line| *line != "--END--").collect();
-    String::from_utf8(base64::engine::general_purpose::STANDARD.decode(body).unwrap()).unwrap()
 }

@@ -4,6 +4,8 @@ use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
 use kok_tasks::resources::Act;
 use kok_tasks::script::{Fragment, PRELUDE, Part};
 
@@ -45,6 +47,14 @@ pub(crate) fn text_of(fragment: &Fragment) -> String {
 /// The script of an act that is one.
 pub(crate) fn script_of(act: &Act) -> String {
     text_of(act.script().unwrap())
+}
+
+/// What a fragment does, be it by a job.
+pub(crate) fn inner_of(parts: &[Part]) -> String {
+    let text: String = parts.iter().map(|part| if let Part::Text(text) = part { text.as_str() } else { panic!("{part:?}") }).collect();
+    let Some((_, rest)) = text.split_once("base64 -d <<'--END--'") else { return text };
+    let body: String = rest.lines().skip(1).take_while(|line| *line != "--END--").collect();
+    String::from_utf8(STANDARD.decode(body).unwrap()).unwrap()
 }
 
 /// A folder that goes when the test ends.

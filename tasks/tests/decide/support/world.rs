@@ -15,7 +15,7 @@ use kok_tasks::drain::Workload;
 use kok_tasks::facts::HostFacts;
 use kok_tasks::gate::api_server_url;
 use kok_tasks::issued;
-use kok_tasks::observe::{ClusterTrust, Firewall, Look, Observations, TimeTracking};
+use kok_tasks::observe::{ClusterTrust, Firewall, Look, Observations, OlderPods, TimeTracking};
 use kok_tasks::operations::{Operation, PublishTrust};
 use kok_tasks::pem_set::PemSet;
 use kok_tasks::plan::{Action, Inputs, Making, Plan, Refusal, Seen, Selection, Step, StepId, looks, make_part};
@@ -207,7 +207,7 @@ impl World {
                 }
                 Look::EncryptedValues => seen.encrypted_values = Some(Ok(self.api.values.clone())),
                 Look::ClusterTrust => seen.cluster_trust = Some(Ok(self.trust())),
-                Look::OlderPods(_) => seen.older_pods = Some(Ok(Vec::new())),
+                Look::OlderPods(_) => seen.older_pods = Some(Ok(OlderPods::default())),
                 Look::Ipv6 => {
                     seen.ipv6 = Some(good_ipv6());
                     let listens = host.sysctls.iter().filter(|(name, _)| name.ends_with(".accept_ra"));

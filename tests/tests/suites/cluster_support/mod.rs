@@ -10,6 +10,7 @@ pub mod escrow;
 pub mod kept;
 pub mod kokctl;
 pub mod kubelets;
+pub mod meanwhile;
 pub mod node_dns;
 pub mod secrets;
 pub mod site;
