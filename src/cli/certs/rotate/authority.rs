@@ -55,6 +55,9 @@ impl From<Name> for AuthorityName {
     }
 }
 
+/// How pods are started anew.
+const RESTART: &str = "`kubectl rollout restart daemonset,deployment,statefulset -n NAMESPACE`, kube-system first";
+
 pub(super) async fn run(arguments: &Arguments) -> Result<(), Vec<Failure>> {
     let (input, cluster) = arguments.cluster.without_manifests(&arguments.extra)?;
     let name = AuthorityName::from(arguments.name);
@@ -76,12 +79,15 @@ pub(super) async fn run(arguments: &Arguments) -> Result<(), Vec<Failure>> {
         session.say(&format!("only the authority with SHA-256 {print}… is trusted: {done}, {seconds:.1} s"));
         if name == AuthorityName::Kubernetes {
             session.say("kubeconfigs that people have name the one from before: `kokctl kubeconfig` makes others");
+            if arguments.anyway {
+                session.say(&format!("pods that were started before can't ask the API until they are started anew: {RESTART}"));
+            }
         }
         return Ok(());
     }
     session.say(&format!("the authority with SHA-256 {print}… signs: {done}, {seconds:.1} s"));
     if name == AuthorityName::Kubernetes {
-        session.say("have pods that ask the API read it: `kubectl rollout restart daemonset,deployment,statefulset -n NAMESPACE`, kube-system first");
+        session.say(&format!("have pods that ask the API read it: {RESTART}"));
     }
     session.say(&format!("the one from before is trusted until `kokctl {word} --finish`"));
     Ok(())
