@@ -88,7 +88,9 @@ impl Rotation<'_> {
     /// Which key signs at the end, by how far the cluster has come.
     fn choose(&self, standing: TokenKeyStanding, seen: &Seen) -> Result<Signing, Vec<Refusal>> {
         match (standing, self.wish) {
-            (TokenKeyStanding::One, TokenKeyWish::Replace) => self.made(),
+            (TokenKeyStanding::One | TokenKeyStanding::Unread { .. }, TokenKeyWish::Replace) => self.made(),
+            // A run was killed that had taken the key from before out of the files.
+            (TokenKeyStanding::Unread { key, keeper }, TokenKeyWish::End { .. }) => Ok(Signing::OfHost { public: key, keeper }),
             (TokenKeyStanding::One, TokenKeyWish::End { .. }) => {
                 let refusal = Refusal::new("no key of service accounts from before is there that could go");
                 Err(vec![refusal.hint("`kokctl certs rotate service-account` without --finish has another key sign first")])

@@ -51,6 +51,13 @@ pub struct TokenKeyRotation<'a> {
 pub enum TokenKeyStanding {
     /// All of them sign with the same key, and know tokens of no other one.
     One,
+    /// The same, and an API server that runs has not read it: it takes tokens of another key still.
+    Unread {
+        /// The public key, in PEM.
+        key: String,
+        /// A control plane that signs with it.
+        keeper: String,
+    },
     /// Some of them sign with a new key: this one, which that host has.
     Begun {
         /// The public key, in PEM.
@@ -91,8 +98,8 @@ pub fn rotate_token_key_looks(host: &Host, ends: bool) -> Looks {
     if !host.roles.control_plane {
         return Looks::default();
     }
-    // Of the public keys a step asks more, with what it expects.
-    let files = [Look::Path(SIGNING_KEY.to_owned()), Look::Content(TOKEN_KEYS.to_owned())];
+    let keys = Look::File { path: TOKEN_KEYS.to_owned(), expected: None };
+    let files = [Look::Path(SIGNING_KEY.to_owned()), Look::Content(TOKEN_KEYS.to_owned()), keys];
     files.into_iter().chain([Look::Programs, Look::ApiServer]).chain(ends.then_some(Look::TokenSecrets)).collect()
 }
 
@@ -117,7 +124,9 @@ pub fn token_key_standing(cluster: &Cluster, seen: &Seen) -> Result<TokenKeyStan
         return Ok(TokenKeyStanding::Begun { key, keeper });
     }
     if planes.iter().all(|(_, keys)| keys.before().next().is_none()) {
-        return Ok(TokenKeyStanding::One);
+        // Where one is to sign next, its private key may lie on a host already, and nothing is at its end.
+        let is_unread = planes.iter().all(|(_, keys)| !keys.is_under_way()) && planes.iter().any(|(host, _)| is_unread(seen, host));
+        return Ok(if is_unread { TokenKeyStanding::Unread { key, keeper } } else { TokenKeyStanding::One });
     }
     let age_seconds = planes.iter().map(|(host, _)| age(seen, host)).min().unwrap_or_default();
     Ok(TokenKeyStanding::Replaced { key, keeper, age_seconds })
@@ -252,6 +261,13 @@ fn signing_key(rotation: &TokenKeyRotation<'_>, seen: &Seen, host: &Host) -> Opt
     Some(File::new(SIGNING_KEY, 0o600, FileContent::Secret { name, replace, without: None }))
 }
 
+/// Whether the API server that runs on a host was started before its public keys were changed.
+fn is_unread(seen: &Seen, host: &Host) -> bool {
+    let observed = seen.observations(&host.name);
+    let started = observed.programs.as_ref().and_then(|programs| programs.get(API_SERVER));
+    started.is_some_and(|started| observed.is_older(*started, TOKEN_KEYS))
+}
+
 /// For how many seconds a host's API server has signed with the key that is there, by its own clock: since its start. When it was started before that is not
 /// known any more, and a key that lay there for a day may have been read a minute ago.
 fn age(seen: &Seen, host: &Host) -> u64 {
@@ -274,7 +290,7 @@ fn refused(cluster: &Cluster, seen: &Seen) -> Vec<Refusal> {
         return vec![refusal.hint("replace the key where that option leads to; or take the option out, and run `kokctl apply`")];
     }
     // One that a run has ended that was killed then comes back by itself, and is waited for before the next one is started anew.
-    let begun = cluster.control_planes().any(|host| keys(seen, host).is_under_way());
+    let begun = cluster.control_planes().any(|host| keys(seen, host).is_under_way() || is_unread(seen, host));
     cluster.control_planes().filter_map(|host| unfit(seen, host, begun)).collect()
 }
 

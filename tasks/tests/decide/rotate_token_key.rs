@@ -114,7 +114,10 @@ impl Story {
         let (key, keeper) = match self.standing() {
             TokenKeyStanding::One if stages == END => return steps,
             TokenKeyStanding::One => (self.makes(), None),
-            TokenKeyStanding::Begun { key, keeper } | TokenKeyStanding::Replaced { key, keeper, .. } => (key, Some(keeper)),
+            TokenKeyStanding::Unread { .. } if stages != END => (self.makes(), None),
+            TokenKeyStanding::Unread { key, keeper }
+            | TokenKeyStanding::Begun { key, keeper }
+            | TokenKeyStanding::Replaced { key, keeper, .. } => (key, Some(keeper)),
         };
         for stage in stages {
             loop {
@@ -179,6 +182,7 @@ fn a_run_that_is_killed_after_any_step_is_gone_on_with() {
             story.driven(&END, usize::MAX);
             assert_eq!(story.standing(), TokenKeyStanding::One, "after {killed}");
             let alone = &story.halves[signers.first().unwrap()];
+            assert!(story.planes().iter().all(|host| story.read[host].1 == PemSet::parse(alone)), "after {killed}: {:?}", story.read);
             assert!(story.planes().iter().all(|host| story.world.hosts[host].text(TOKEN_KEYS) == alone), "after {killed}");
             assert!(
                 story.world.plan().is_empty() && kok_tasks::preconditions::reminders(&story.world.cluster, &story.world.seen()).is_empty()
