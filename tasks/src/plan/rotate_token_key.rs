@@ -2,24 +2,23 @@
 //! and the one from before goes. Tokens are taken all the while, whichever of the two has signed them (Kubernetes, `--service-account-key-file`: any of the
 //! keys verifies). How far a host has come stands in its `sa.pub` ([`PemSet`]).
 
+mod drafts;
+
 use std::time::Duration;
 
 use kok_crds::listed;
 use kok_crds::model::{Cluster, Host};
 
-use super::draft::{Draft, Edge};
+use super::draft::Edge;
 use super::graph::Plan;
-use super::id::{StepId, StepName};
+use super::id::StepName;
 use super::make::{Making, Seen, compared, defect, enter};
-use super::reason::Reason;
 use super::refusal::Refusal;
 use super::select::Selection;
-use crate::gate::{Disruption, Need};
 use crate::observe::{API_SERVER, ApiServerState, Look, Looks, PathState};
-use crate::operations::{ApiServerReady, ControllersRun, Operation, ReadTokenKeys, TokenKeysReader};
 use crate::pem_set::PemSet;
 use crate::preconditions;
-use crate::resources::{File, FileContent, Replace, Resource};
+use crate::resources::{File, FileContent, Replace};
 use crate::secret_name::SecretName;
 use crate::speaker::speaker;
 use crate::token_keys::{SIGNING_KEY, TOKEN_KEYS, key_id};
@@ -100,7 +99,7 @@ pub fn rotate_token_key_looks(host: &Host, ends: bool) -> Looks {
     }
     let keys = Look::File { path: TOKEN_KEYS.to_owned(), expected: None };
     let files = [Look::Path(SIGNING_KEY.to_owned()), Look::Content(TOKEN_KEYS.to_owned()), keys];
-    files.into_iter().chain([Look::Programs, Look::ApiServer]).chain(ends.then_some(Look::TokenSecrets)).collect()
+    files.into_iter().chain([Look::Programs, Look::ApiServer, Look::Kubernetes]).chain(ends.then_some(Look::TokenSecrets)).collect()
 }
 
 /// How far a cluster has come.
@@ -182,7 +181,7 @@ pub fn rotate_token_key(cluster: &Cluster, rotation: &TokenKeyRotation<'_>, seen
     let (mut plan, mut edges) = (Plan::default(), Vec::new());
     let mut before = None;
     for host in cluster.control_planes() {
-        let draft = draft_of(host, rotation, seen, before);
+        let draft = drafts::of_host((cluster, host), rotation, seen, before);
         edges.extend(enter(&mut plan, draft).map_err(|refusal| vec![refusal])?);
         before = Some(host);
     }
@@ -190,49 +189,6 @@ pub fn rotate_token_key(cluster: &Cluster, rotation: &TokenKeyRotation<'_>, seen
         plan.order(&later, &earlier, reason).map_err(|sentence| vec![defect(sentence)])?;
     }
     compared(plan, seen, &Selection::whole())
-}
-
-/// The files of all hosts at once, for whoever runs has read his; then who reads them, one host after the other.
-fn draft_of<'a>(host: &'a Host, rotation: &TokenKeyRotation<'_>, seen: &Seen, before: Option<&Host>) -> Draft<'a> {
-    let mut draft = Draft::new(&host.name, TASK);
-    let signs = signing_key(rotation, seen, host).map(|file| draft.add("key", Resource::File(file)));
-    let keys = wanted(rotation, &self::keys(seen, host));
-    let known = draft.add("keys", Resource::File(File::text(TOKEN_KEYS, keys.text()).mode(0o600)));
-    if let Some(signs) = &signs {
-        draft.needs(&known, signs, Reason::Because("it says which key signs"));
-    }
-    let read = draft.add("api-server-reads", Operation::ReadTokenKeys(ReadTokenKeys { reader: TokenKeysReader::ApiServer }));
-    draft.within(ENDED_WITHIN);
-    draft.gated(&read, Disruption::RestartApiServer { host: host.name.clone() }, Need::Wanted);
-    draft.follows(&read, &known, Reason::Reads);
-    if let Some(signs) = &signs {
-        draft.follows(&read, signs, Reason::Reads);
-    }
-    let ready = draft.add(READY, Operation::ApiServerReady(ApiServerReady { version: None }));
-    draft.within(STARTED_WITHIN);
-    draft.follows(&ready, &read, Reason::Because("the kubelet starts it again"));
-    if let Some(before) = before {
-        draft.needs(&read, &READY.on(&before.name), Reason::InTurn("what works is started anew only while everything before it works"));
-    }
-    if rotation.stage == TokenKeyStage::Signs {
-        controllers(&mut draft, (signs.as_ref(), &ready), before);
-    }
-    draft
-}
-
-fn controllers(draft: &mut Draft<'_>, (signs, ready): (Option<&StepId>, &StepId), before: Option<&Host>) {
-    let read = draft.add("controllers-read", Operation::ReadTokenKeys(ReadTokenKeys { reader: TokenKeysReader::ControllerManager }));
-    draft.within(ENDED_WITHIN);
-    draft.needs(&read, ready, Reason::Because("it gives back its lease through the API server beside it"));
-    if let Some(signs) = signs {
-        draft.follows(&read, signs, Reason::Reads);
-    }
-    if let Some(before) = before {
-        draft.needs(&read, &RUN.on(&before.name), Reason::InTurn("of several controller managers one has to go on"));
-    }
-    let run = draft.add(RUN, Operation::ControllersRun(ControllersRun));
-    draft.within(STARTED_WITHIN);
-    draft.follows(&run, &read, Reason::Because("the kubelet starts it again"));
 }
 
 fn keys(seen: &Seen, host: &Host) -> PemSet {
