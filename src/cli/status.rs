@@ -69,9 +69,8 @@ pub(super) async fn run(arguments: &Arguments) -> Result<(), Vec<Failure>> {
     rehearsed.iter().filter_map(rehearsal::warning).for_each(|warning| status_line(&warning.as_warning()));
     backups.iter().filter_map(|backups| backups.warning()).for_each(|warning| status_line(&warning.as_warning()));
     certificates::warnings(&status.certificates).iter().for_each(|warning| status_line(&warning.as_warning()));
-    if let Some(has) = &status.replacing_key {
-        let failure = Failure::new(Kind::Host, "the key that secrets are encrypted with is being replaced").because(has.clone());
-        status_line(&failure.hint("`kokctl secrets rotate-key` goes on with it").as_warning());
+    if let Some(refusal) = &status.changes_encryption {
+        status_line(&Failure::refusal(Kind::Host, refusal.clone()).as_warning());
     }
     if let Some(has) = &status.replacing_token_key {
         let failure = Failure::new(Kind::Host, "the key of service accounts is being replaced").because(has.clone());

@@ -35,7 +35,7 @@ pub(super) use climb::{Base, base};
 pub(super) use recovery::{Means, Next, recover};
 pub use recovery::{Survey, survey};
 pub(super) use rotate_authority::{NextAuthority, replace_authority};
-pub(super) use rotate_key::replace_key;
+pub(super) use rotate_key::{change_encryption, encryption_standing, replace_key};
 pub(super) use rotate_token_key::{NextTokenKey, replace_token_key};
 pub(super) use swap::swap;
 pub(super) use take_out::take_out;

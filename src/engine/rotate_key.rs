@@ -1,6 +1,7 @@
 //! Another key to encrypt with, on a cluster that runs.
 
 use kok_crds::model::Cluster;
+use kok_tasks::encryption::Target;
 use kok_tasks::plan::KeyStage;
 
 use super::apply::make_secrets;
@@ -34,24 +35,25 @@ pub async fn rotate_key(
     options: Options<'_>,
 ) -> Result<KeyRotated, Error> {
     let run = Run::begin("secrets rotate-key", cluster, None, (context, lock), options);
-    let mut order = Rotation { cluster, given, key: None, stage: KeyStage::Read };
+    let mut order = Rotation { cluster, given, target: None, stage: KeyStage::Read };
     let driven = run.drive(&mut order).await?;
-    Ok(KeyRotated { key: order.key.unwrap_or_default(), outcome: driven.outcome })
+    let key = order.target.and_then(|target| target.key).map(|(_, name)| name);
+    Ok(KeyRotated { key: key.unwrap_or_default(), outcome: driven.outcome })
 }
 
 struct Rotation<'a> {
     cluster: &'a Cluster,
     given: &'a Given,
-    /// The name of the new key, from the first look on: what a stage leaves looks like the end of another rotation.
-    key: Option<String>,
+    /// The new key, from the first look on: what a stage leaves looks like the end of another rotation.
+    target: Option<Target>,
     stage: KeyStage,
 }
 
 impl Order for Rotation<'_> {
     async fn plan(&mut self, run: &Run<'_>) -> Result<Planned, Vec<Failure>> {
         let tolerance = Tolerance { holder: run.options.take_over, ..Tolerance::default() };
-        let (planned, key) = replace_key(self.cluster, (self.key.as_deref(), self.stage), tolerance, run.context).await?;
-        self.key = Some(key);
+        let (planned, target) = replace_key(self.cluster, (self.target.as_ref(), self.stage), tolerance, run.context).await?;
+        self.target = Some(target);
         Ok(planned)
     }
 

@@ -10,7 +10,7 @@ mod versions;
 use kok_crds::model::{Cluster, Host};
 use kok_tasks::observe::{Look, Looks};
 use kok_tasks::operations::API_SERVER_MANIFEST;
-use kok_tasks::plan::Seen;
+use kok_tasks::plan::{Refusal, Seen};
 use kok_tasks::preconditions;
 use kok_tasks::speaker::speaker;
 use kok_tasks::token_keys::TOKEN_KEYS;
@@ -63,6 +63,9 @@ pub struct ClusterStatus {
     /// Who has which keys to encrypt with, while the key is being replaced.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub replacing_key: Option<String>,
+    /// The same as it is told: with what goes on with it.
+    #[serde(skip)]
+    pub changes_encryption: Option<Refusal>,
     /// What control planes know of each other's keys of service accounts, while one is being replaced.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub replacing_token_key: Option<String>,
@@ -122,6 +125,7 @@ fn seen_of(cluster: &Cluster, seen: &Seen, drift: Drift) -> ClusterStatus {
     let asked = cluster.control_planes().any(|host| seen.facts(&host.name).is_some());
     let without_node = if kubernetes.is_some() || asked { "none" } else { "unknown" };
     let versions = Versions::of(cluster, seen);
+    let changes_encryption = preconditions::replacing_key(cluster, seen);
     let hosts = cluster.hosts.iter().map(|host| HostStatus::new(cluster, seen, host, (kubernetes, without_node), &versions)).collect();
     ClusterStatus {
         cluster: cluster.name.clone(),
@@ -130,7 +134,8 @@ fn seen_of(cluster: &Cluster, seen: &Seen, drift: Drift) -> ClusterStatus {
         drift,
         hosts,
         certificates: certificates::certificates(cluster, seen, Clock::seconds()),
-        replacing_key: preconditions::replacing_key(cluster, seen).and_then(|refusal| refusal.because),
+        replacing_key: changes_encryption.as_ref().and_then(|refusal| refusal.because.clone()),
+        changes_encryption,
         replacing_token_key: preconditions::replacing_token_key(cluster, seen).and_then(|refusal| refusal.because),
         replacing_authorities: preconditions::replacing_authorities(cluster, seen).into_iter().map(preconditions::authority_word).collect(),
         versions,

@@ -67,6 +67,7 @@ pub(super) async fn carry_out(task: &Task, means: &Means<'_>) -> Result<(), Erro
         Verb::Replace => replace(task, &asked, means).await,
         Verb::Reset => reset(task, &asked, means).await,
         Verb::RotateKey => rotate_key(task, means).await,
+        Verb::ChangeEncryption => change_encryption(task, means).await,
         Verb::RotateTokenKey => rotate_token_key(task, TokenKeyWish::Replace, means).await,
         Verb::EndTokenKey => rotate_token_key(task, TokenKeyWish::End { anyway: false }, means).await,
         Verb::RotateAuthority(name) => rotate_authority(task, (name, AuthorityWish::Replace), means).await,
@@ -217,6 +218,11 @@ async fn etcd_room(task: &Task, wanted: &EtcdRoom<'_>, means: &Means<'_>) -> Res
 async fn rotate_key(task: &Task, means: &Means<'_>) -> Result<(), Error> {
     let lock = means.lock(&task.cluster)?;
     engine::rotate_key(means.context, lock, &task.cluster, means.given, means.options).await.map(drop)
+}
+
+async fn change_encryption(task: &Task, means: &Means<'_>) -> Result<(), Error> {
+    let (bundle, lock) = (means.bundle()?, means.lock(&task.cluster)?);
+    engine::change_encryption(means.context, lock, &task.cluster, (&bundle, means.given), means.options).await.map(drop)
 }
 
 async fn rotate_token_key(task: &Task, wish: TokenKeyWish, means: &Means<'_>) -> Result<(), Error> {

@@ -10,6 +10,7 @@ use semver::Version;
 use serde::Serialize;
 
 use crate::components::ComponentsDocument;
+use crate::encryption::{Entry, Layout, Provider};
 use crate::identity::{address, certificate_names, endpoint_text};
 use crate::issued::kubeconfig_sums;
 use crate::network_plugins::plugin;
@@ -214,37 +215,62 @@ pub(crate) fn kubelet_configuration(cluster: &Cluster, host: &Host) -> Result<St
     render("kubeadm/kubelet.yaml.j2", &ControlPlaneDocument::new(cluster, host)?.of_version(cluster.kubelet_version(host)))
 }
 
-/// The API servers' EncryptionConfiguration with these keys by their names, of which the first is written with: a secret.
+/// The API servers' EncryptionConfiguration of this layout, with these keys by their names: a secret. Keys that are not among them are left out.
 ///
 /// # Errors
 /// [`TemplateError`] for a defect of the template.
-pub fn encryption_configuration(cluster: &Cluster, keys: &[(&str, &str)]) -> Result<String, TemplateError> {
+pub fn encryption_configuration(layout: &Layout, keys: &[(&str, &str)]) -> Result<String, TemplateError> {
     #[derive(Serialize)]
     struct Key<'a> {
         name: &'a str,
         secret: &'a str,
     }
-    #[derive(Serialize)]
-    struct Encryption<'a> {
-        resources: &'a [String],
+    /// Without keys it is what is not encrypted.
+    #[derive(Default, Serialize)]
+    struct Reader<'a> {
         algorithm: &'static str,
         keys: Vec<Key<'a>>,
     }
-    let encryption = &cluster.settings.security.encryption;
-    let keys = keys.iter().map(|(name, secret)| Key { name, secret }).collect();
-    let context = Encryption { resources: &encryption.resources, algorithm: encryption.algorithm.as_str(), keys };
-    render("kube-apiserver/encryption.yaml.j2", &context)
+    #[derive(Serialize)]
+    struct Resources<'a> {
+        resources: &'a [String],
+        providers: Vec<Reader<'a>>,
+    }
+    #[derive(Serialize)]
+    struct Document<'a> {
+        entries: Vec<Resources<'a>>,
+    }
+    let mut entries = Vec::new();
+    for Entry { resources, providers } in layout.entries() {
+        let mut readers: Vec<Reader<'_>> = Vec::new();
+        for provider in providers {
+            let Provider::Key { algorithm, name } = provider else {
+                readers.push(Reader::default());
+                continue;
+            };
+            let algorithm = algorithm.as_str();
+            let key = keys.iter().find(|(known, _)| known == name).map(|(name, secret)| Key { name, secret });
+            match readers.last_mut().filter(|reader| reader.algorithm == algorithm) {
+                Some(reader) => reader.keys.extend(key),
+                None => readers.push(Reader { algorithm, keys: key.into_iter().collect() }),
+            }
+        }
+        entries.push(Resources { resources, providers: readers });
+    }
+    render("kube-apiserver/encryption.yaml.j2", &Document { entries })
 }
 
-/// The keys of an EncryptionConfiguration that kokctl has written, by their names and in their order. None, if one of them has no text.
+/// The keys of an EncryptionConfiguration that kokctl has written, by their names and in their order, each once. None, if one of them has no text.
 #[must_use]
 pub fn encryption_keys(configuration: &str) -> Vec<(&str, &str)> {
-    let (mut keys, mut name) = (Vec::new(), None);
+    let (mut keys, mut name): (Vec<(&str, &str)>, _) = (Vec::new(), None);
     for line in configuration.lines().map(str::trim) {
         if let Some(value) = line.strip_prefix("- name: ") {
             name = Some(unquoted(value));
         } else if let Some(value) = line.strip_prefix("secret: ") {
-            keys.extend(name.take().map(|name| (name, unquoted(value))));
+            let key = name.take().map(|name| (name, unquoted(value)));
+            // It may stand in the entry of other resources, too.
+            keys.extend(key.filter(|key| !keys.contains(key)));
         }
     }
     if keys.iter().all(|(name, key)| !name.is_empty() && !key.is_empty()) { keys } else { Vec::new() }

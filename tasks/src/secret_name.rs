@@ -5,6 +5,8 @@
 
 use std::fmt;
 
+use crate::encryption::Layout;
+
 /// A secret, or a document that holds one, by name.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum SecretName {
@@ -67,9 +69,9 @@ pub enum SecretName {
     EncryptionConfiguration {
         /// The control plane that has the keys; without one there are none yet, and the first is made.
         keeper: Option<String>,
-        /// Names of the keys in their order, of which the first is written with; without any they are those of the keeper.
-        keys: Vec<String>,
-        /// The one of these that is made, for nobody has it yet.
+        /// What is written and read with which of them; an empty one for all of the keeper's, or of the first, as the file asks for.
+        layout: Layout,
+        /// The key of these that is made, for nobody has it yet.
         new: Option<String>,
     },
 }
@@ -83,11 +85,13 @@ impl fmt::Display for SecretName {
             Self::SuperAdminKubeconfig { host } => write!(f, "super-admin.conf of {host}"),
             Self::BootstrapTokenConfiguration { host } => write!(f, "InitConfiguration of {host} with the bootstrap token"),
             Self::JoinConfiguration { host } => write!(f, "JoinConfiguration of {host}"),
-            Self::EncryptionConfiguration { keeper: None, .. } => f.write_str("EncryptionConfiguration with a new key"),
-            Self::EncryptionConfiguration { keeper: Some(keeper), keys, .. } if keys.is_empty() => {
+            Self::EncryptionConfiguration { keeper: None, layout, .. } if layout.is_empty() => {
+                f.write_str("EncryptionConfiguration with a new key")
+            }
+            Self::EncryptionConfiguration { layout, keeper: Some(keeper), .. } if layout.is_empty() => {
                 write!(f, "EncryptionConfiguration with the keys of {keeper}")
             }
-            Self::EncryptionConfiguration { keys, .. } => write!(f, "EncryptionConfiguration with the keys {}", keys.join(", ")),
+            Self::EncryptionConfiguration { layout, .. } => write!(f, "EncryptionConfiguration with {layout}"),
             Self::TokenKey { keeper: None, .. } => f.write_str("new key of service accounts"),
             Self::TokenKey { keeper: Some(keeper), .. } => write!(f, "key of service accounts of {keeper}"),
             Self::DiscoveryKubeconfig => f.write_str("discovery kubeconfig"),

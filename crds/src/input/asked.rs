@@ -314,7 +314,7 @@ fn of_whole_cluster(verb: Verb, operations: &[&Operation]) -> Result<Asked, Vec<
     let operation = only(verb, operations)?;
     let because = match verb {
         Verb::Backup => "a backup is of the whole cluster, whoever of etcd's members it is taken of",
-        Verb::RotateKey => "all control planes encrypt with the same key",
+        Verb::RotateKey | Verb::ChangeEncryption => "all control planes encrypt with the same key",
         Verb::RotateAuthority(_) | Verb::EndAuthority(_) => "all hosts trust the same authority",
         Verb::RotateTokenKey | Verb::EndTokenKey => "all control planes sign tokens of service accounts with the same key",
         _ => "an etcd that is full takes nothing new on any of them",

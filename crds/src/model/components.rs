@@ -245,7 +245,7 @@ impl Default for Encryption {
 }
 
 /// A provider of the API server's EncryptionConfiguration that has a key of its own; each takes one of 32 bytes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum EncryptionAlgorithm {
     /// XSalsa20 and Poly1305; what Kubernetes advises for a key of one's own.
     Secretbox,

@@ -71,6 +71,8 @@ pub enum Verb {
     Reset,
     /// Replace the key that Secrets are encrypted with.
     RotateKey,
+    /// Encrypt what etcd holds as the file asks for it.
+    ChangeEncryption,
     /// Have another key sign the tokens of service accounts.
     RotateTokenKey,
     /// Have tokens refused that the key of service accounts from before has signed.
@@ -113,6 +115,7 @@ impl Verb {
             Self::Replace => "replace",
             Self::Reset => "reset",
             Self::RotateKey => "secrets rotate-key",
+            Self::ChangeEncryption => "secrets change-encryption",
             Self::RotateTokenKey => "certs rotate service-account",
             Self::EndTokenKey => "certs rotate service-account --finish",
             Self::RotateAuthority(AuthorityName::Kubernetes) => "certs rotate ca kubernetes",
@@ -139,7 +142,7 @@ impl Verb {
     /// Whether it replaces a key that several hosts have.
     #[must_use]
     pub fn is_of_shared_key(self) -> bool {
-        matches!(self, Self::RotateKey | Self::RotateTokenKey | Self::EndTokenKey) || self.is_of_authority()
+        matches!(self, Self::RotateKey | Self::ChangeEncryption | Self::RotateTokenKey | Self::EndTokenKey) || self.is_of_authority()
     }
 
     /// Whether it replaces a certificate authority.
@@ -178,6 +181,7 @@ const fn refused(name: &'static str, instead: &'static str) -> Action {
 pub static ACTIONS: &[Action] = &[
     runs("backup-create", Verb::Backup),
     runs("certs-renew", Verb::Renew),
+    runs("change-encryption", Verb::ChangeEncryption),
     runs("cluster", Verb::Apply),
     runs("cluster-info", Verb::Status),
     refused("config-docker-cgroup-driver-for-kylinSP2", NEEDLESS),

@@ -7,7 +7,7 @@ use base64::engine::general_purpose::STANDARD;
 use kok_crds::model::Cluster;
 use kok_pki::FIRST_ENCRYPTION_KEY;
 use kok_tasks::documents;
-use kok_tasks::encryption::age;
+use kok_tasks::encryption::{Layout, age};
 use kok_tasks::secret_name::SecretName;
 use zeroize::Zeroizing;
 
@@ -110,17 +110,16 @@ impl Secrets {
         // The same for all hosts that get it.
         let mut made = NamedKeys::default();
         for name in asked {
-            let SecretName::EncryptionConfiguration { keeper, keys, new } = &name else { continue };
+            let SecretName::EncryptionConfiguration { keeper, layout, new } = &name else { continue };
             let known = match keeper {
                 Some(keeper) => read_encryption_keys(keeper, links).await?,
                 None => escrow.encryption_keys(),
             };
             let first = keeper.is_none().then(|| FIRST_ENCRYPTION_KEY.to_owned()).filter(|_| known.is_empty());
-            let wanted = match (keys.is_empty(), &first) {
-                (true, Some(first)) => vec![first.clone()],
-                (true, None) => known.names(),
-                (false, _) => keys.clone(),
-            };
+            let all_keys = || first.clone().map_or_else(|| known.names(), |first| vec![first]);
+            let as_asked = || Layout::of_file(&cluster.settings.security.encryption, &all_keys());
+            let layout = if layout.is_empty() { as_asked() } else { layout.clone() };
+            let wanted = layout.names();
             for new in wanted.iter().filter(|name| new.as_ref().or(first.as_ref()) == Some(name)) {
                 self.make_encryption_key(new, &known, &mut made)?;
             }
@@ -129,7 +128,7 @@ impl Secrets {
             for wanted in &wanted {
                 chosen.add(wanted, all.get(wanted).ok_or_else(|| lacks_key(keeper.as_deref(), wanted))?);
             }
-            let text = documents::encryption_configuration(cluster, &chosen.pairs());
+            let text = documents::encryption_configuration(&layout, &chosen.pairs());
             self.by_name.insert(name.clone(), Zeroizing::new(text.map_err(|error| Failure::new(Kind::Internal, error.to_string()))?));
             escrow.uses(&chosen);
         }

@@ -1,13 +1,11 @@
 //! Files that API server and scheduler read besides their options.
 
-use kok_crds::model::Cluster;
-
 use super::{Task, kubeadm_configuration, rolling};
 use crate::api_files::{self, ENCRYPTION, ENCRYPTION_SUMMARY, FOLDER, SCHEDULER, SCHEDULER_FOLDER};
-use crate::observe::{Look, Observations, PathState};
+use crate::observe::{EncryptionKeys, Look, Observations, PathState};
 use crate::plan::{Draft, HostView, Reason, Refusal, StepId, StepName};
 use crate::preconditions;
-use crate::resources::{Directory, File, FileContent, Replace, Resource};
+use crate::resources::{Absent, Directory, File, FileContent, Replace, Resource};
 use crate::secret_name::SecretName;
 
 const NAME: &str = "api-server";
@@ -27,9 +25,8 @@ const SUMMARY: StepName<'static> = StepName::new(NAME, "encryption-summary");
 const KEY: StepName<'static> = StepName::new(NAME, "encryption");
 
 /// Whether and how a control plane encrypts, and since when; with which keys, where that is asked for.
-pub(crate) fn looks(cluster: &Cluster) -> Vec<Look> {
-    let keys = cluster.settings.security.encryption.enabled.then_some(Look::EncryptionKeys);
-    [Look::Path(ENCRYPTION.to_owned()), Look::Content(ENCRYPTION_SUMMARY.to_owned())].into_iter().chain(keys).collect()
+pub(crate) fn looks() -> Vec<Look> {
+    vec![Look::Path(ENCRYPTION.to_owned()), Look::Content(ENCRYPTION_SUMMARY.to_owned()), Look::EncryptionKeys]
 }
 
 /// Whether a control plane has the key.
@@ -59,7 +56,13 @@ fn texts(view: &HostView<'_>) -> Result<Vec<TextFile>, Refusal> {
 fn plan(view: &HostView<'_>, draft: &mut Draft<'_>) -> Result<(), Refusal> {
     let encrypts = view.cluster().settings.security.encryption.enabled;
     let texts = texts(view)?;
-    if !view.host.roles.control_plane || (texts.is_empty() && !encrypts) {
+    if !view.host.roles.control_plane {
+        return Ok(());
+    }
+    if !encrypts && has_key(view.observations()) {
+        no_encryption(view, draft);
+    }
+    if texts.is_empty() && !encrypts {
         return Ok(());
     }
     for (name, path) in [(FOLDER_STEP, FOLDER), (SCHEDULER_FOLDER_STEP, SCHEDULER_FOLDER)] {
@@ -79,6 +82,13 @@ fn plan(view: &HostView<'_>, draft: &mut Draft<'_>) -> Result<(), Refusal> {
     if encrypts { encryption(view, draft) } else { Ok(()) }
 }
 
+/// Nothing is encrypted any more, and none of the keys is left: the API server is started without the file before that goes.
+fn no_encryption(view: &HostView<'_>, draft: &mut Draft<'_>) {
+    let pattern = format!("{FOLDER}/encryption.*");
+    let gone = draft.add("no-encryption", Resource::Absent(Absent { pattern, except: Vec::new(), with_folder: false }));
+    draft.needs(&gone, &view.id(super::control_plane::READY), Reason::Because("the API server was started with that file before"));
+}
+
 /// The first key is made once, and who has none gets those of the others. Keys that are there stay, also while they are being replaced, unless the one
 /// that others write with is not among them; what they encrypt may change.
 fn encryption(view: &HostView<'_>, draft: &mut Draft<'_>) -> Result<(), Refusal> {
@@ -91,14 +101,18 @@ fn encryption(view: &HostView<'_>, draft: &mut Draft<'_>) -> Result<(), Refusal>
     }
     let seen = view.observations();
     let summary = api_files::encryption_summary(view.cluster());
-    let is = seen.contents.get(ENCRYPTION_SUMMARY).map(|text| String::from_utf8_lossy(text));
-    let found = seen.paths.get(ENCRYPTION).and_then(PathState::present).filter(|_| is.as_deref() != Some(&summary));
     let stale = keeper.as_deref().is_some_and(|keeper| lacks_key_of(view, keeper));
-    let found = if stale { seen.paths.get(ENCRYPTION).and_then(PathState::present) } else { found };
-    let because = if stale { "it lacks the key that others encrypt with" } else { "it encrypts other resources than are asked for" };
-    let replace = found.map(|found| Replace { because: because.to_owned(), changed_nanoseconds: found.changed_nanoseconds });
-    let keeper = if has_key(seen) && !stale { Some(view.host.name.clone()) } else { keeper };
-    let name = SecretName::EncryptionConfiguration { keeper, keys: Vec::new(), new: None };
+    let found = seen.paths.get(ENCRYPTION).and_then(PathState::present).filter(|_| stale);
+    let because = "it lacks the key that others encrypt with".to_owned();
+    let replace = found.map(|found| Replace { because, changed_nanoseconds: found.changed_nanoseconds });
+    // While that is changed, who gets it gets it as the others have it.
+    let of_keeper = keeper.as_ref().and_then(|keeper| view.seen.observations(keeper).encryption_keys.as_ref());
+    let layout = of_keeper.map(|keys| keys.layout.clone()).filter(|layout| !layout.is_as(&view.cluster().settings.security.encryption));
+    let (keeper, layout) = match has_key(seen) && !stale {
+        true => (Some(view.host.name.clone()), None),
+        false => (keeper, layout),
+    };
+    let name = SecretName::EncryptionConfiguration { keeper, layout: layout.unwrap_or_default(), new: None };
     let content = FileContent::Secret { name, replace, without: None };
     let key = draft.add(KEY, Resource::File(File::new(ENCRYPTION, 0o600, content)));
     draft.needs(&key, &view.id(FOLDER_STEP), Reason::Inside);
@@ -110,7 +124,7 @@ fn encryption(view: &HostView<'_>, draft: &mut Draft<'_>) -> Result<(), Refusal>
 
 /// Whether what another control plane writes could not be read here, as where a host comes back that was away while the key was replaced.
 fn lacks_key_of(view: &HostView<'_>, keeper: &str) -> bool {
-    let names = |seen: &Observations| seen.encryption_keys.clone().unwrap_or_default().names;
+    let names = |seen: &Observations| seen.encryption_keys.as_ref().map(EncryptionKeys::names).unwrap_or_default();
     let (own, others) = (names(view.observations()), names(view.seen.observations(keeper)));
     !own.is_empty() && others.first().is_some_and(|first| !own.contains(first))
 }

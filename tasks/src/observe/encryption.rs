@@ -2,7 +2,10 @@
 
 use std::collections::BTreeMap;
 
+use kok_crds::model::EncryptionAlgorithm;
+
 use super::parse::{ParseError, Section, text_of};
+use crate::encryption::{Entry, Layout, Provider};
 
 /// The keys of an EncryptionConfiguration, as far as they are no secret.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -13,8 +16,16 @@ pub struct EncryptionKeys {
     pub sum: String,
     /// Whether the API server is started so that it reads the file again by itself.
     pub reloads: bool,
-    /// Their names in the file's order; the first is written with.
-    pub names: Vec<String>,
+    /// What is encrypted with which of them; empty where the file says it in another way than kokctl does.
+    pub layout: Layout,
+}
+
+impl EncryptionKeys {
+    /// Their names in the file's order, each once; the first is written with.
+    #[must_use]
+    pub fn names(&self) -> Vec<String> {
+        self.layout.names()
+    }
 }
 
 /// What the API server of the host has read.
@@ -26,10 +37,19 @@ pub struct EncryptionRead {
     pub age_seconds: Option<u64>,
 }
 
-/// How many values in etcd begin with which mark of encryption, `k8s:enc:PROVIDER:v1:KEY:`; or what was said instead.
-pub type EncryptedValues = Result<BTreeMap<String, u64>, String>;
+/// What stands in etcd; or what was said instead.
+pub type EncryptedValues = Result<StoredValues, String>;
 
-/// Names stand behind a dash, and no other field of the file does that.
+/// How many values in etcd are encrypted, and how many are not.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct StoredValues {
+    /// Those that begin with each mark of encryption, `k8s:enc:PROVIDER:v1:KEY:`.
+    pub encrypted: BTreeMap<String, u64>,
+    /// Those of each resource that are not encrypted, by its plural name with its group behind a dot.
+    pub plain: BTreeMap<String, u64>,
+}
+
+/// As the template writes it, and with lists of resources in lines of their own.
 pub(super) const KEYS: &str = r#"mark encryption-keys
 encryption=/etc/kubernetes/apiserver/encryption.yaml
 if [ -s "$encryption" ]; then
@@ -40,7 +60,18 @@ if [ -s "$encryption" ]; then
   else
     echo stays
   fi
-  sed -n 's/^ *- name: //p' "$encryption" | tr -d '" ' | head -n 50
+  tr -d '"' <"$encryption" | awk '
+    /^- resources:/ {
+      sub(/^- resources: */, "")
+      gsub(/[][ ]/, "")
+      print "of " $0
+      listed = 1
+    }
+    listed && /^  - [^:]*$/ { print "more " $2 }
+    /^  providers:/ { listed = 0 }
+    /^  - [a-z0-9]*:/ { print "by " substr($2, 1, index($2, ":") - 1) }
+    /^ *- name:/ { print "key " $3 }
+  ' | head -n 500
 fi
 "#;
 
@@ -57,9 +88,11 @@ if [ -n "$api_server" ]; then
 fi
 "#;
 
-/// Reads all of etcd, as the API server reaches it, some hundred keys at a time, and counts by their marks the values that are encrypted: where each kind of
-/// object is stored is known to API servers alone. etcdctl is asked where there is one, else kubectl at etcd's gateway; both answer JSON with keys and values
-/// in base64, in which a mark begins with the same characters always. A key that comes after all of a page's is the last of them with a byte behind it.
+/// Reads all of etcd, as the API server reaches it, some hundred keys at a time, and counts by their marks the values that are encrypted, and by their kinds
+/// those that are not: where each kind of object is stored is known to API servers alone. etcdctl is asked where there is one, else kubectl at etcd's gateway;
+/// both answer JSON with keys and values in base64, in which what begins a value begins with the same characters always. A key that comes after all of a
+/// page's is the last of them with a byte behind it. Kubernetes' own objects are protobuf behind `k8s` and a zero: first comes what they are, of
+/// `apiVersion` and `kind` (`runtime.Unknown`); all others are JSON that begins with these two. API servers keep leases of their own as Endpoints.
 pub(super) const VALUES: &str = r#"mark encrypted-values
 option() { sed -n "s/^ *- --$1=//p" /etc/kubernetes/manifests/kube-apiserver.yaml 2>/dev/null | head -n 1; }
 servers=$(option etcd-servers) authority=$(option etcd-cafile) certificate=$(option etcd-certfile) key=$(option etcd-keyfile)
@@ -80,8 +113,9 @@ page() {
 }
 marks() {
   awk '
-    function mark(text,  at, digit, bits, held, power, byte, out, colons) {
-      for (at = 1; at <= length(text); at++) {
+    function decode(text, most,  at, digit, bits, held, power) {
+      many = 0
+      for (at = 1; at <= length(text) && many < most; at++) {
         digit = index("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/", substr(text, at, 1)) - 1
         if (digit < 0) break
         bits = bits * 64 + digit
@@ -89,13 +123,40 @@ marks() {
         if (held < 8) continue
         held -= 8
         power = 2 ^ held
-        byte = int(bits / power)
-        bits -= byte * power
-        if (byte < 33 || byte > 126) break
-        out = out sprintf("%c", byte)
-        if (byte == 58 && ++colons == 5) break
+        byte[++many] = int(bits / power)
+        bits -= byte[many] * power
+      }
+    }
+    function words(from, to,  at, out) {
+      for (at = from; at <= to && at <= many; at++) {
+        if (byte[at] < 33 || byte[at] > 126) break
+        out = out sprintf("%c", byte[at])
       }
       return out
+    }
+    function mark(text,  at, colons) {
+      decode(text, 180)
+      for (at = 1; at <= many; at++) if (byte[at] == 58 && ++colons == 5) break
+      return words(1, at)
+    }
+    function kind(text,  at, version, out) {
+      decode(text, 160)
+      if (byte[1] == 123) {
+        out = words(1, many)
+        if (out !~ /^[{]"apiVersion":"[^"]*","kind":"[^"]*"/) return ""
+        split(out, part, "\"")
+        return part[4] " " part[8]
+      }
+      if (byte[5] != 10 || byte[7] != 10) return ""
+      at = 9 + byte[8]
+      version = words(9, at - 1)
+      if (byte[at] != 18) return ""
+      return version " " words(at + 2, at + 1 + byte[at + 1])
+    }
+    function is_lease(text,  out) {
+      decode(text, 180)
+      out = words(1, many)
+      return index(out, "/masterleases/") || index(out, "/peerserverleases/")
     }
     BEGIN { RS = "{" }
     /"header":/ { answered = 1 }
@@ -105,15 +166,23 @@ marks() {
       sub(/"key": *"/, "", last)
       sub(/"$/, "", last)
       if (match($0, /"value": *"azhzOmVuYz/)) count[mark(substr($0, RSTART + RLENGTH - 10, 240))]++
+      else if (match($0, /"value": *"(azhzA|eyJhcGlWZXJzaW9uIjoi)/)) {
+        text = substr($0, RSTART, RLENGTH + 240)
+        sub(/^"value": *"/, "", text)
+        what = kind(text)
+        if (what != "v1 Endpoints" || !is_lease(last)) plain[what]++
+      }
     }
     /"more": *true/ { more = 1 }
     END {
       gsub(/[\n\r]/, " ", said)
       if (!answered) print "failed " substr(said, 1, 400)
       for (prefix in count) print "values " count[prefix] " " prefix
+      for (what in plain) if (what != "") print "plain " plain[what] " " what
       if (answered && more && last != "") print "next " last
     }'
 }
+kube api-resources --no-headers 2>/dev/null | awk '{ print "kind " $(NF - 2) " " $NF " " $1 }'
 next=
 while :; do
   answer=$(page "$next" | marks)
@@ -125,7 +194,30 @@ done
 echo done
 "#;
 
-/// What [`KEYS`] says. A name that none can be is no name.
+/// The layout that these lines tell; an empty one, if there is more in the file than kokctl writes.
+fn read_layout<'a>(lines: impl Iterator<Item = &'a str>) -> Option<Layout> {
+    let is_name =
+        |name: &str| (1..=253).contains(&name.len()) && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-._*".contains(&byte));
+    let mut entries: Vec<Entry> = Vec::new();
+    let mut by = None;
+    for line in lines {
+        let (word, rest) = line.split_once(' ')?;
+        let resources = || rest.split(',').filter(|name| !name.is_empty()).map(str::to_owned);
+        match word {
+            "of" => entries.push(Entry { resources: resources().collect(), providers: Vec::new() }),
+            "more" => entries.last_mut()?.resources.extend(resources()),
+            "by" if rest == "identity" => entries.last_mut()?.providers.push(Provider::Identity),
+            "by" => by = Some(EncryptionAlgorithm::ALL.into_iter().find(|algorithm| algorithm.as_str() == rest)?),
+            "key" if is_name(rest) => entries.last_mut()?.providers.push(Provider::Key { algorithm: by?, name: rest.to_owned() }),
+            _ => return None,
+        }
+    }
+    let is_whole =
+        |entry: &Entry| !entry.resources.is_empty() && entry.resources.iter().all(|name| is_name(name)) && !entry.providers.is_empty();
+    entries.iter().all(is_whole).then(|| Layout::new(entries))
+}
+
+/// What [`KEYS`] says.
 pub(super) fn read_keys(sections: &[Section<'_>]) -> Result<EncryptionKeys, ParseError> {
     let text = text_of(sections, "encryption-keys")?.trim();
     if text.is_empty() {
@@ -137,9 +229,8 @@ pub(super) fn read_keys(sections: &[Section<'_>]) -> Result<EncryptionKeys, Pars
     let mut sum = || lines.next().filter(is_sum).map(str::to_owned).ok_or_else(wrong);
     let (digest, sum) = (sum()?, sum()?);
     let reloads = lines.next() == Some("reloads");
-    let is_name = |name: &&str| name.len() <= 64 && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-._".contains(&byte));
-    let names = lines.map(|name| Some(name).filter(is_name).map(str::to_owned).ok_or_else(wrong)).collect::<Result<_, _>>()?;
-    Ok(EncryptionKeys { digest, sum, reloads, names })
+    let layout = read_layout(lines).unwrap_or_default();
+    Ok(EncryptionKeys { digest, sum, reloads, layout })
 }
 
 /// What [`READ`] says.
@@ -152,17 +243,35 @@ pub(super) fn read_read(sections: &[Section<'_>]) -> Result<EncryptionRead, Pars
 /// What [`VALUES`] says. Where the end is missing nothing is known.
 pub(super) fn read_values(sections: &[Section<'_>]) -> Result<EncryptedValues, ParseError> {
     let text = text_of(sections, "encrypted-values")?;
-    let mut values = BTreeMap::new();
+    let mut values = StoredValues::default();
+    let mut resources: BTreeMap<(&str, &str), &str> = BTreeMap::new();
     let mut is_whole = false;
     for line in text.lines() {
-        if let Some(said) = line.strip_prefix("failed") {
-            return Ok(Err(said.trim().to_owned()));
-        } else if let Some((count, mark)) = line.strip_prefix("values ").and_then(|rest| rest.split_once(' ')) {
-            let count: u64 = count.parse().map_err(|_| ParseError::new("encrypted-values", line))?;
-            *values.entry(mark.to_owned()).or_default() += count;
-        } else if line == "done" {
-            is_whole = true;
+        let words: Vec<&str> = line.split(' ').collect();
+        let number = |count: &str| count.parse::<u64>().map_err(|_| ParseError::new("encrypted-values", line));
+        match words.as_slice() {
+            ["failed", said @ ..] => return Ok(Err(said.join(" ").trim().to_owned())),
+            ["values", count, mark] => *values.encrypted.entry((*mark).to_owned()).or_default() += number(count)?,
+            ["kind", version, kind, name] => drop(resources.insert((group(version), *kind), *name)),
+            ["plain", count, version, kind] => {
+                // What no API server serves is its own, as ranges of addresses are.
+                let Some(name) = resources.get(&(group(version), *kind)) else { continue };
+                let group = group(version);
+                let resource = if group.is_empty() { (*name).to_owned() } else { format!("{name}.{group}") };
+                *values.plain.entry(resource).or_default() += number(count)?;
+            }
+            ["done"] => is_whole = true,
+            _ => {}
         }
     }
-    Ok(if is_whole { Ok(values) } else { Err("the answer has no end".to_owned()) })
+    Ok(match (is_whole, resources.is_empty()) {
+        (false, _) => Err("the answer has no end".to_owned()),
+        (_, true) => Err("its API server does not say which kinds of objects there are".to_owned()),
+        _ => Ok(values),
+    })
+}
+
+/// The group of an API version: `apps` of `apps/v1`, nothing of `v1`.
+fn group(version: &str) -> &str {
+    version.split_once('/').map_or("", |(group, _)| group)
 }

@@ -335,6 +335,7 @@ impl Looks {
             || self.deprecated
             || self.webhooks
             || self.encryption_read
+            || self.encrypted_values
             || self.token_secrets
             || self.cluster_trust
             || !self.older_pods.is_empty()

@@ -47,7 +47,7 @@ pub use annotations::Annotations;
 pub use api_server::ApiServerState;
 pub use cluster_trust::ClusterTrust;
 pub use deprecated::DeprecatedApi;
-pub use encryption::{EncryptedValues, EncryptionKeys, EncryptionRead};
+pub use encryption::{EncryptedValues, EncryptionKeys, EncryptionRead, StoredValues};
 pub use etcd::{EtcdAlarm, EtcdMember, EtcdPeer, EtcdState, HEALTHY as ETCD_HEALTHY};
 pub use etcd_data::EtcdData;
 pub use firewall::{Firewall, Firewalld, Zone};

@@ -2,6 +2,7 @@
 
 use super::KUBECTL;
 use crate::change::{Change, ChangeKind, Verdict, seen};
+use crate::encryption::covers;
 use crate::observe::{EncryptedValues, Look, Observations};
 use crate::resources::Act;
 use crate::script::Fragment;
@@ -14,13 +15,15 @@ pub struct ReadsEncryption {
     pub settled: Option<u64>,
 }
 
-/// No value in etcd is encrypted with another key.
+/// No value in etcd is encrypted with another key, and what is to be encrypted is.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RewriteEncrypted {
-    /// The name of the key.
-    pub key: String,
-    /// What is encrypted, as the configuration names it.
+    /// The name of the key; nothing, where nothing is to be encrypted.
+    pub key: Option<String>,
+    /// What is to be encrypted, as the configuration names it.
     pub resources: Vec<String>,
+    /// What else may be encrypted still.
+    pub others: Vec<String>,
 }
 
 /// Every object is patched with nothing. The API server writes an object anew whose value is encrypted with another key than the first, and holds on to the
@@ -103,31 +106,38 @@ fn key_of(mark: &str) -> &str {
     mark.split(':').nth(4).unwrap_or(mark)
 }
 
-/// How many values are encrypted with other keys than this one, and with which; or that nobody knows.
-fn others(values: &EncryptedValues, key: &str) -> Option<String> {
-    let values = match values {
-        Err(said) => return Some(format!("etcd does not say what its values are encrypted with: {said}")),
-        Ok(values) => values,
-    };
-    let others: Vec<String> =
-        values.iter().filter(|(mark, _)| key_of(mark) != key).map(|(mark, count)| format!("{count} with {}", key_of(mark))).collect();
-    (!others.is_empty()).then(|| format!("values in etcd are encrypted with other keys: {}", others.join(", ")))
-}
-
 impl RewriteEncrypted {
     pub(super) fn looks(&self) -> Vec<Look> {
         vec![Look::EncryptedValues]
     }
 
     pub(super) fn diff(&self, seen: &Observations) -> Verdict {
-        match others(seen!(&seen.encrypted_values), &self.key) {
+        match self.left(seen!(&seen.encrypted_values)) {
             None => Verdict::Same,
-            Some(others) => Verdict::differs(ChangeKind::Write, others),
+            Some(left) => Verdict::differs(ChangeKind::Write, left),
         }
     }
 
+    /// How many values are encrypted with other keys than this one, and with which, or are not and should be; or that nobody knows.
+    fn left(&self, values: &EncryptedValues) -> Option<String> {
+        let values = match values {
+            Err(said) => return Some(format!("etcd does not say what its values are encrypted with: {said}")),
+            Ok(values) => values,
+        };
+        let is_other = |mark: &str| self.key.as_deref() != Some(key_of(mark));
+        let others = values.encrypted.iter().filter(|(mark, _)| is_other(mark));
+        let others: Vec<String> = others.map(|(mark, count)| format!("{count} with {}", key_of(mark))).collect();
+        let others = (!others.is_empty()).then(|| format!("values in etcd are encrypted with other keys: {}", others.join(", ")));
+        let is_asked = |resource: &str| self.key.is_some() && self.resources.iter().any(|pattern| covers(pattern, resource));
+        let plain = values.plain.iter().filter(|(resource, _)| is_asked(resource));
+        let plain: Vec<String> = plain.map(|(resource, count)| format!("{count} {resource}")).collect();
+        let plain = (!plain.is_empty()).then(|| format!("values in etcd are not encrypted: {}", plain.join(", ")));
+        let left: Vec<String> = others.into_iter().chain(plain).collect();
+        (!left.is_empty()).then(|| left.join("; "))
+    }
+
     pub(super) fn act(&self, _: &Change) -> Act {
-        let resources: Vec<&str> = self.resources.iter().map(String::as_str).collect();
+        let resources: Vec<&str> = self.resources.iter().chain(&self.others).map(String::as_str).collect();
         let mut fragment = Fragment::text(KUBECTL);
         // No name of a resource has blanks in it, and none is a pattern: the shell takes it apart without looking for files.
         fragment.line(&format!("set -f\nresources={}", quote(&resources.join(" "))));
@@ -136,6 +146,9 @@ impl RewriteEncrypted {
     }
 
     pub(super) fn title(&self) -> String {
-        format!("what is encrypted in etcd is encrypted with {}", self.key)
+        match &self.key {
+            Some(key) => format!("what is encrypted in etcd is encrypted with {key}"),
+            None => "nothing in etcd is encrypted".to_owned(),
+        }
     }
 }

@@ -2,6 +2,7 @@
 
 mod aside;
 mod ask;
+mod change_encryption;
 mod compare;
 mod document;
 mod draft;
@@ -32,6 +33,7 @@ mod supply;
 mod why;
 
 pub use aside::{Aside, How, aside};
+pub use change_encryption::{EncryptionChange, encryption_change, encryption_words};
 pub use compare::Asked;
 pub use document::{
     ActDocument, ActKind, ArtifactDocument, Aspect, ChangeDocument, Difference, DocumentError, DocumentInputs, NeedDocument, PLAN_VERSION,

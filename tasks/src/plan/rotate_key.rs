@@ -2,6 +2,8 @@
 //! is encrypted is written anew, and the old key goes (Kubernetes, "Encrypting Confidential Data at Rest": rotating a decryption key). A stage is made only
 //! when nothing of the one before it is left to do, and what is left of each is seen on the hosts and in etcd.
 
+use std::collections::BTreeSet;
+use std::sync::LazyLock;
 use std::time::Duration;
 
 use kok_crds::model::{Cluster, Host};
@@ -13,18 +15,20 @@ use super::make::{Making, Seen, compared, defect, enter};
 use super::reason::Reason;
 use super::refusal::Refusal;
 use super::select::Selection;
-use crate::api_files::{ENCRYPTION, ENCRYPTION_SUMMARY, encryption_summary};
+use crate::api_files::{ENCRYPTION, ENCRYPTION_SUMMARY, FOLDER};
 use crate::backup;
-use crate::encryption::{age, new_name};
+use crate::encryption::{Target, age, new_name};
 use crate::observe::{ApiServerState, EncryptionKeys, Look, Looks, PathState};
 use crate::operations::{Operation, ReadsEncryption, RewriteEncrypted};
 use crate::preconditions;
-use crate::resources::{File, FileContent, Replace, Resource};
+use crate::resources::{Directory, File, FileContent, Replace, Resource};
 use crate::secret_name::SecretName;
 
 /// What of a rotation is done by a plan.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum KeyStage {
+    /// The files are there that API servers are to be started with which do not encrypt yet.
+    Laid,
     /// Every API server can read what is encrypted with the new key.
     Read,
     /// Every API server encrypts with it.
@@ -40,6 +44,7 @@ impl KeyStage {
     #[must_use]
     pub const fn next(self) -> Option<Self> {
         match self {
+            Self::Laid => Some(Self::Read),
             Self::Read => Some(Self::First),
             Self::First => Some(Self::Rewritten),
             Self::Rewritten => Some(Self::Alone),
@@ -48,11 +53,11 @@ impl KeyStage {
     }
 }
 
-/// A stage on the way to a new key.
+/// A stage on the way to another key, or to another way to encrypt.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct KeyRotation<'a> {
-    /// The name of the new key.
-    pub key: &'a str,
+    /// Where it leads to.
+    pub target: &'a Target,
     /// What is done now.
     pub stage: KeyStage,
 }
@@ -86,35 +91,39 @@ pub fn rotate_key_looks(host: &Host) -> Looks {
     looks
 }
 
-/// The name of the key that a rotation leads to: of one that is under way the newest there is, else a new one.
+/// What a rotation leads to: of one that is under way the newest key there is, else a new one.
 ///
 /// # Errors
 /// [`Refusal`]s where the key can't be replaced now: all control planes have to answer, and to go by keys of kokctl's as the file asks for them.
-pub fn key_to_encrypt_with(cluster: &Cluster, seen: &Seen, now_seconds: i64) -> Result<String, Vec<Refusal>> {
+pub fn key_to_encrypt_with(cluster: &Cluster, seen: &Seen, now_seconds: i64) -> Result<Target, Vec<Refusal>> {
     let refusals = refused(cluster, seen);
     if !refusals.is_empty() {
         return Err(refusals);
     }
-    let all: Vec<&[String]> = cluster.control_planes().map(|host| keys(seen, host).names.as_slice()).collect();
-    let names = || all.iter().flat_map(|names| names.iter()).map(String::as_str);
+    let all: Vec<&EncryptionKeys> = cluster.control_planes().map(|host| keys(seen, host)).collect();
+    let names: Vec<String> = all.iter().flat_map(|keys| keys.names()).collect();
     // Of a rotation that was ended in the last minute an API server may not have read the end yet.
-    let has_read = |host: &Host| {
-        let read = seen.observations(&host.name).encryption_read.as_ref().and_then(|read| read.digest.as_ref());
-        read == Some(&keys(seen, host).digest)
-    };
-    let is_first = names().all(|name| age(name) == 0);
-    let is_read = is_first || cluster.control_planes().all(has_read);
-    let is_steady = is_read && all.iter().all(|names| names.len() == 1 && Some(names) == all.first());
-    let newest = names().max_by_key(|name| age(name)).filter(|_| !is_steady);
-    Ok(newest.map_or_else(|| new_name(now_seconds, names()), str::to_owned))
+    let is_first = names.iter().all(|name| age(name) == 0);
+    let is_read = is_first || cluster.control_planes().all(|host| has_read(seen, host));
+    let is_steady =
+        is_read && all.iter().all(|keys| keys.layout.is_steady() && Some(&keys.layout) == all.first().map(|first| &first.layout));
+    let newest = names.iter().max_by_key(|name| age(name)).filter(|_| !is_steady);
+    let key = newest.cloned().unwrap_or_else(|| new_name(now_seconds, names.iter().map(String::as_str)));
+    let wanted = &cluster.settings.security.encryption;
+    Ok(Target { resources: wanted.resources.clone(), key: Some((wanted.algorithm, key)) })
+}
+
+pub(super) fn has_read(seen: &Seen, host: &Host) -> bool {
+    let read = seen.observations(&host.name).encryption_read.as_ref().and_then(|read| read.digest.as_ref());
+    read == Some(&keys(seen, host).digest)
 }
 
 /// The plan for a stage.
 ///
 /// # Errors
-/// As [`key_to_encrypt_with`].
+/// [`Refusal`]s where a control plane does not answer, or a host is somebody else's.
 pub fn rotate_key(cluster: &Cluster, rotation: &KeyRotation<'_>, seen: &Seen) -> Result<Making, Vec<Refusal>> {
-    let refusals = refused(cluster, seen);
+    let refusals = preconditions::check_reset(cluster, seen);
     if !refusals.is_empty() {
         return Err(refusals);
     }
@@ -122,7 +131,18 @@ pub fn rotate_key(cluster: &Cluster, rotation: &KeyRotation<'_>, seen: &Seen) ->
     let mut all_read = Vec::new();
     for host in cluster.control_planes() {
         let mut draft = Draft::new(&host.name, TASK);
-        let file = configuration(cluster, rotation, seen, host).map(|file| draft.add("encryption", Resource::File(file)));
+        let file = configuration(cluster, rotation, seen, host).map(|file| {
+            let folder = draft.add("folder", Resource::Directory(Directory::new(FOLDER, 0o700)));
+            let file = draft.add("encryption", Resource::File(file));
+            draft.needs(&file, &folder, Reason::Inside);
+            file
+        });
+        // An API server that does not encrypt yet is started with what is laid there, and one that does no more has nothing to read.
+        let has_none = keys(seen, host).digest.is_empty() && rotation.target.key.is_none();
+        if rotation.stage == KeyStage::Laid || has_none {
+            edges.extend(enter(&mut plan, draft).map_err(|refusal| vec![refusal])?);
+            continue;
+        }
         let settled = (rotation.stage == KeyStage::Rewritten).then(|| longest_request(cluster));
         let reads = ReadsEncryption { settled: settled.map(|time| time.as_secs()) };
         let read = draft.add("read", Operation::ReadsEncryption(reads));
@@ -135,8 +155,7 @@ pub fn rotate_key(cluster: &Cluster, rotation: &KeyRotation<'_>, seen: &Seen) ->
     }
     if let (KeyStage::Rewritten, Some(speaker)) = (rotation.stage, cluster.control_planes().next()) {
         let mut draft = Draft::new(&speaker.name, TASK);
-        let resources = cluster.settings.security.encryption.resources.clone();
-        let step = draft.add("rewritten", Operation::RewriteEncrypted(RewriteEncrypted { key: rotation.key.to_owned(), resources }));
+        let step = draft.add("rewritten", Operation::RewriteEncrypted(rewriting(cluster, rotation, seen)));
         draft.within(REWRITTEN_WITHIN);
         for read in &all_read {
             draft.needs(&step, read, Reason::Because("what it writes until then may be encrypted with the key from before"));
@@ -149,37 +168,39 @@ pub fn rotate_key(cluster: &Cluster, rotation: &KeyRotation<'_>, seen: &Seen) ->
     compared(plan, seen, &Selection::whole())
 }
 
-static NO_KEYS: EncryptionKeys = EncryptionKeys { digest: String::new(), sum: String::new(), reloads: false, names: Vec::new() };
+fn rewriting(cluster: &Cluster, rotation: &KeyRotation<'_>, seen: &Seen) -> RewriteEncrypted {
+    let target = rotation.target;
+    let named = cluster.control_planes().flat_map(|host| keys(seen, host).layout.resources());
+    let others: BTreeSet<&str> = named.filter(|name| !target.resources.iter().any(|known| known == name)).collect();
+    let key = target.key.as_ref().map(|(_, name)| name.clone());
+    RewriteEncrypted { key, resources: target.resources.clone(), others: others.into_iter().map(str::to_owned).collect() }
+}
 
-fn keys<'a>(seen: &'a Seen, host: &Host) -> &'a EncryptionKeys {
+static NO_KEYS: LazyLock<EncryptionKeys> = LazyLock::new(EncryptionKeys::default);
+
+pub(super) fn keys<'a>(seen: &'a Seen, host: &Host) -> &'a EncryptionKeys {
     seen.observations(&host.name).encryption_keys.as_ref().unwrap_or(&NO_KEYS)
 }
 
-/// The names that a control plane is to have in this stage.
-fn wanted(rotation: &KeyRotation<'_>, has: &[String]) -> Vec<String> {
-    let key = || rotation.key.to_owned();
-    let others = has.iter().filter(|name| *name != rotation.key).cloned();
-    match rotation.stage {
-        KeyStage::Read if has.iter().any(|name| name == rotation.key) => has.to_vec(),
-        KeyStage::Read => others.chain([key()]).collect(),
-        KeyStage::First | KeyStage::Rewritten if has.first().is_some_and(|name| name == rotation.key) => has.to_vec(),
-        KeyStage::First | KeyStage::Rewritten => [key()].into_iter().chain(others).collect(),
-        KeyStage::Alone => vec![key()],
-    }
-}
-
-/// The file with these names, if it is another one by now.
+/// The file of this stage, if it is another one by now.
 fn configuration(cluster: &Cluster, rotation: &KeyRotation<'_>, seen: &Seen, host: &Host) -> Option<File> {
-    let has = &keys(seen, host).names;
-    let names = wanted(rotation, has);
-    let found = seen.observations(&host.name).paths.get(ENCRYPTION).and_then(PathState::present).filter(|_| names != *has)?;
-    let has_all = |other: &&Host| names.iter().all(|name| keys(seen, other).names.contains(name));
+    let has = &keys(seen, host).layout;
+    let layout = has.after(rotation.target, rotation.stage);
+    let found = seen.observations(&host.name).paths.get(ENCRYPTION).and_then(PathState::present);
+    if layout == *has || (found.is_none() && (rotation.stage > KeyStage::Read || rotation.target.key.is_none())) {
+        return None;
+    }
+    let names = layout.names();
+    let has_all = |other: &&Host| names.iter().all(|name| keys(seen, other).names().contains(name));
+    let has_any = |other: &&Host| names.iter().any(|name| keys(seen, other).names().contains(name));
+    let planes = || [host].into_iter().chain(cluster.control_planes());
     // Its own first: nobody else is asked for what it has itself.
-    let keeper = [host].into_iter().chain(cluster.control_planes()).find(has_all);
-    let new = keeper.is_none().then(|| rotation.key.to_owned());
-    let because = format!("it has the keys {}, and is to have {}", has.join(", "), names.join(", "));
-    let replace = Some(Replace { because, changed_nanoseconds: found.changed_nanoseconds });
-    let name = SecretName::EncryptionConfiguration { keeper: Some(keeper.unwrap_or(host).name.clone()), keys: names, new };
+    let keeper = planes().find(has_all);
+    let new = rotation.target.key.as_ref().map(|(_, name)| name.clone()).filter(|_| keeper.is_none());
+    let keeper = keeper.or_else(|| planes().find(has_any)).map(|keeper| keeper.name.clone());
+    let because = format!("it has {has}, and is to have {layout}");
+    let replace = found.map(|found| Replace { because, changed_nanoseconds: found.changed_nanoseconds });
+    let name = SecretName::EncryptionConfiguration { keeper, layout, new };
     Some(File::new(ENCRYPTION, 0o600, FileContent::Secret { name, replace, without: None }))
 }
 
@@ -190,35 +211,56 @@ fn refused(cluster: &Cluster, seen: &Seen) -> Vec<Refusal> {
     }
     if !cluster.settings.security.encryption.enabled {
         let refusal = Refusal::new("the cluster does not encrypt what etcd holds, so there is no key to replace");
-        return vec![refusal.hint("write `kube_encrypt_secret_data: true`, and run `kokctl apply`")];
+        return vec![refusal.hint("write `kube_encrypt_secret_data: true`, and run `kokctl secrets change-encryption`")];
     }
     let mut refusals: Vec<Refusal> = cluster.control_planes().filter_map(|host| unfit(cluster, seen, host)).collect();
     refusals.extend(others(cluster, seen).filter(|_| refusals.is_empty()));
     refusals
 }
 
-/// What keeps the key of a control plane from being replaced.
-fn unfit(cluster: &Cluster, seen: &Seen, host: &Host) -> Option<Refusal> {
-    let observed = seen.observations(&host.name);
-    let at = |what: &str| Refusal::new(what).at(format!("host {} ({})", host.name, host.address));
-    match &observed.api_server {
-        Some(ApiServerState::Ready) => {}
+/// What keeps a control plane from reading another configuration at all.
+pub(super) fn silent(seen: &Seen, host: &Host) -> Option<Refusal> {
+    match &seen.observations(&host.name).api_server {
+        Some(ApiServerState::Ready) => None,
         Some(ApiServerState::NotReady(said)) => {
-            let refusal = at("its API server is not ready, and has to read the new key").because(said.trim().to_owned());
-            return Some(refusal.hint("see `kokctl status`, and mend it first").passing());
+            let refusal = at(host, "its API server is not ready, and has to read the new key").because(said.trim().to_owned());
+            Some(refusal.hint("see `kokctl status`, and mend it first").passing())
         }
         Some(ApiServerState::Absent) | None => {
-            return Some(
-                at("it is no control plane of the cluster yet").hint("run `kokctl apply` first, or take the host out of the file"),
-            );
+            let refusal = at(host, "it is no control plane of the cluster yet");
+            Some(refusal.hint("run `kokctl apply` first, or take the host out of the file"))
         }
     }
+}
+
+/// Without that nobody would know when an old key may go, and what was begun could not come to its end.
+pub(super) fn says_nothing(seen: &Seen, host: &Host) -> Option<Refusal> {
+    let says = seen.observations(&host.name).encryption_read.as_ref().is_some_and(|read| read.digest.is_some());
+    (!says).then(|| {
+        at(host, "its API server does not say which keys it has read")
+            .because("its metrics lack `apiserver_encryption_config_controller_last_config_info`, which Kubernetes has from 1.34 on")
+            .hint("`kokctl upgrade` first; if it is 1.34 or later, look into `kubectl get --raw /metrics` at that API server")
+    })
+}
+
+pub(super) fn at(host: &Host, what: &str) -> Refusal {
+    Refusal::new(what).at(format!("host {} ({})", host.name, host.address))
+}
+
+/// What keeps the key of a control plane from being replaced.
+fn unfit(cluster: &Cluster, seen: &Seen, host: &Host) -> Option<Refusal> {
+    if let Some(refusal) = silent(seen, host) {
+        return Some(refusal);
+    }
+    let at = |what: &str| at(host, what);
     let keys = keys(seen, host);
-    let said = observed.contents.get(ENCRYPTION_SUMMARY).map(|text| String::from_utf8_lossy(text).into_owned());
-    if keys.names.is_empty() || said.as_deref() != Some(&encryption_summary(cluster)) {
+    if !keys.layout.is_as(&cluster.settings.security.encryption) {
         let refusal =
             at("it does not encrypt as the file asks for").because("keys are replaced once nothing else is to be done about them");
-        return Some(refusal.hint("run `kokctl apply` first"));
+        return Some(refusal.hint(match keys.digest.is_empty() {
+            true => "run `kokctl apply` first, which says what is to be done",
+            false => "run `kokctl secrets change-encryption` first",
+        }));
     }
     if !keys.reloads {
         return Some(
@@ -227,19 +269,13 @@ fn unfit(cluster: &Cluster, seen: &Seen, host: &Host) -> Option<Refusal> {
                 .hint("run `kokctl apply` first, which starts API servers anew with it, one after the other"),
         );
     }
-    // Without that nobody would know when the old key may go, and a rotation that was begun could not come to its end.
-    let says = observed.encryption_read.as_ref().is_some_and(|read| read.digest.is_some());
-    (!says).then(|| {
-        at("its API server does not say which keys it has read")
-            .because("its metrics lack `apiserver_encryption_config_controller_last_config_info`, which Kubernetes has from 1.34 on")
-            .hint("`kokctl upgrade` first; if it is 1.34 or later, look into `kubectl get --raw /metrics` at that API server")
-    })
+    says_nothing(seen, host)
 }
 
 /// Two control planes whose keys have the same names, and are others: what one of them writes the other could not read.
-fn others(cluster: &Cluster, seen: &Seen) -> Option<Refusal> {
+pub(super) fn others(cluster: &Cluster, seen: &Seen) -> Option<Refusal> {
     let planes: Vec<(&Host, &EncryptionKeys)> = cluster.control_planes().map(|host| (host, keys(seen, host))).collect();
-    let differs = |one: &EncryptionKeys| planes.iter().find(|(_, other)| one.names == other.names && one.sum != other.sum);
+    let differs = |one: &EncryptionKeys| planes.iter().find(|(_, other)| one.layout == other.layout && one.sum != other.sum);
     let (one, (other, _)) = planes.iter().find_map(|(host, keys)| Some((host, differs(keys)?)))?;
     let hosts = listed([one.name.as_str(), other.name.as_str()]);
     let refusal =

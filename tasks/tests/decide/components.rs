@@ -2,6 +2,7 @@
 
 use kok_crds::model::Cluster;
 use kok_tasks::documents::{encryption_configuration, encryption_keys};
+use kok_tasks::encryption::Layout;
 use kok_tasks::plan::{Choice, Plan, Refusal, Selection};
 use serde_json::Value;
 
@@ -200,13 +201,13 @@ fn no_second_key_is_made_beside_one_that_was_not_looked_for() {
 fn what_is_encrypted_stays_readable() {
     let world = converged(CLUSTER, &format!("{ENCRYPT}, kube_encryption_resources: [secrets, configmaps]"));
     let says = |vars: &str| refused(&now(&world, CLUSTER, vars));
-    assert!(says("kubelet_max_pods: 100").contains("write `kube_encrypt_secret_data: true`"));
+    assert!(says("kubelet_max_pods: 100").contains("the cluster encrypts what etcd holds, and the file does not ask for it"));
     let all = format!("{ENCRYPT}, kube_encryption_resources: [secrets, configmaps]");
-    assert!(says(&format!("{all}, kube_encryption_algorithm: aescbc")).contains("write `kube_encryption_algorithm: secretbox`"));
-    assert!(says(ENCRYPT).contains("add configmaps to"));
+    assert!(says(&format!("{all}, kube_encryption_algorithm: aescbc")).contains("encrypts with secretbox, the file asks for aescbc"));
+    assert!(says(ENCRYPT).contains("the cluster encrypts configmaps, and the file does not ask for it"));
     let more = now(&world, CLUSTER, &format!("{ENCRYPT}, kube_encryption_resources: [secrets, configmaps, events]"));
-    assert!(more.plan().change(&step_id("cp1", "api-server", "encryption")).is_some());
-    assert!(more.converge().plan().is_empty());
+    let told = refused(&more);
+    assert!(told.contains("does not encrypt events") && told.contains("`kokctl secrets change-encryption` brings it there"), "{told}");
 }
 
 #[test]
@@ -223,20 +224,14 @@ fn a_key_that_is_lost_everywhere_is_not_made_anew() {
     }
 }
 
-/// One after the other, those that come later could not read what the first writes.
+/// One after the other, those that come later could not read what the first writes, and what is there would stay as it is.
 #[test]
-fn several_control_planes_encrypt_from_the_founding_on() {
+fn a_cluster_that_runs_is_not_encrypted_by_the_way() {
     let told = refused(&now(&converged(HIGHLY_AVAILABLE, "kubelet_max_pods: 100"), HIGHLY_AVAILABLE, ENCRYPT));
-    assert!(told.contains("secrets can't be encrypted from now on"), "{told}");
+    assert!(told.contains("the file asks for encryption, and the cluster that runs does not encrypt"), "{told}");
     let more = format!("{ENCRYPT}, kube_encryption_resources: [secrets, configmaps]");
-    let mut world = now(&converged(HIGHLY_AVAILABLE, ENCRYPT), HIGHLY_AVAILABLE, &more);
-    assert!(refused(&world).contains("configmaps can't be encrypted from now on"));
-    // What one of them does already is finished.
-    let all = converged(HIGHLY_AVAILABLE, &more);
-    for path in [KEY, "/etc/kubernetes/apiserver/encryption.txt"] {
-        world.host("cp1").write(path, 0o600, all.hosts["cp1"].text(path));
-    }
-    assert!(world.converge().plan().is_empty());
+    let world = now(&converged(HIGHLY_AVAILABLE, ENCRYPT), HIGHLY_AVAILABLE, &more);
+    assert!(refused(&world).contains("does not encrypt configmaps"));
 }
 
 #[test]
@@ -244,7 +239,8 @@ fn a_key_is_found_again_in_what_was_written() {
     let cluster = with(CLUSTER, ENCRYPT);
     let keys =
         [("kokctl-1795723865", "a2V5LW9mLTMyLWJ5dGVzLWZvci10aGlzLXRlc3QhISE="), ("kokctl", "b25lLW9mLTMyLWJ5dGVzLWZvci10aGlzLXRlc3QhISE=")];
-    let text = encryption_configuration(&cluster, &keys).unwrap();
+    let layout = Layout::of_file(&cluster.settings.security.encryption, &keys.map(|(name, _)| name.to_owned()));
+    let text = encryption_configuration(&layout, &keys).unwrap();
     assert_eq!(encryption_keys(&text), keys);
     // As an earlier version has written it.
     assert_eq!(encryption_keys("      - name: kokctl\n        secret: \"a2V5\"\n"), [("kokctl", "a2V5")]);

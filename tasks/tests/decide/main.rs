@@ -11,6 +11,7 @@ mod bootstrap;
 mod bootstrap_mixes;
 mod bridge;
 mod calico;
+mod change_encryption;
 mod components;
 mod container_runtime;
 mod convergence;

@@ -2,12 +2,14 @@
 
 use kok_crds::model::Cluster;
 use kok_tasks::change::{ChangeKind, Verdict};
+use kok_tasks::encryption::Target;
 use kok_tasks::facts::HostFacts;
-use kok_tasks::observe::{ApiServerState, EncryptionKeys, EncryptionRead, Observations};
+use kok_tasks::observe::{ApiServerState, EncryptionKeys, EncryptionRead, Observations, StoredValues};
 use kok_tasks::operations::{Operation, ReadsEncryption, RewriteEncrypted};
 use kok_tasks::plan::{KeyRotation, KeyStage, Making, Plan, Refusal, Seen, key_to_encrypt_with, rotate_key, rotate_key_looks};
 
 use crate::bootstrap::told;
+use crate::support::encryption::secretbox;
 use crate::support::secrets::JOINING;
 use crate::support::world::World;
 use crate::support::{NOW, cluster_of, good_facts, own_etcd_of_three, step_id};
@@ -24,8 +26,8 @@ fn encrypting(text: &str) -> Cluster {
 /// A cluster that encrypts, with some values.
 fn world_of(text: &str) -> World {
     let mut world = World::bare_of(encrypting(text)).converge();
-    world.api.values = [("k8s:enc:secretbox:v1:kokctl:".to_owned(), 300)].into();
-    world.hosts.values_mut().for_each(|host| host.keys_read = Some(host.keys_there()));
+    world.api.stored = [(("secrets".to_owned(), secretbox("kokctl")), 300)].into();
+    world.hosts.values_mut().for_each(|host| host.keys_read = Some(host.encryption_keys()));
     world
 }
 
@@ -40,14 +42,18 @@ fn seen(world: &World) -> Seen {
     seen
 }
 
-fn chosen(world: &World, later: i64) -> Result<String, Vec<Refusal>> {
+fn key_of(target: &Target) -> String {
+    target.key.as_ref().unwrap().1.clone()
+}
+
+fn chosen(world: &World, later: i64) -> Result<Target, Vec<Refusal>> {
     key_to_encrypt_with(&world.cluster, &seen(world), NOW + later)
 }
 
-fn made(world: &World, key: &str, stage: KeyStage) -> Plan {
+fn made(world: &World, target: &Target, stage: KeyStage) -> Plan {
     let mut seen = seen(world);
     loop {
-        match rotate_key(&world.cluster, &KeyRotation { key, stage }, &seen).unwrap() {
+        match rotate_key(&world.cluster, &KeyRotation { target, stage }, &seen).unwrap() {
             Making::Made(plan) => return *plan,
             Making::LookFirst(asked) => {
                 for (host, looks) in asked {
@@ -60,29 +66,16 @@ fn made(world: &World, key: &str, stage: KeyStage) -> Plan {
 }
 
 fn names(world: &World) -> Vec<Vec<String>> {
-    world.cluster.control_planes().map(|host| world.hosts[&host.name].keys_there().1).collect()
-}
-
-/// Every API server reads everything that there is, and what any of them writes next; and each writes something.
-fn is_readable(world: &mut World, after: &str) {
-    let planes: Vec<String> = world.cluster.control_planes().map(|host| host.name.clone()).collect();
-    let read = |world: &World, host: &str| world.hosts[host].keys_read.clone().unwrap().1;
-    for writer in &planes {
-        *world.api.values.entry(format!("k8s:enc:secretbox:v1:{}:", read(world, writer)[0])).or_default() += 1;
-    }
-    for (reader, mark) in planes.iter().flat_map(|reader| world.api.values.keys().map(move |mark| (reader, mark))) {
-        let key = mark.split(':').nth(4).unwrap().to_owned();
-        assert!(read(world, reader).contains(&key), "{reader} can't read {mark} after {after}: {:?}", read(world, reader));
-    }
+    world.cluster.control_planes().map(|host| world.hosts[&host.name].key_names()).collect()
 }
 
 /// So many steps on the way to a new key, whatever stage they are of; whether that is the end of it.
 fn driven(world: &mut World, later: i64, mut steps: usize) -> bool {
-    let key = chosen(world, later).unwrap();
+    let target = chosen(world, later).unwrap();
     let mut stage = Some(KeyStage::Read);
     while let Some(now) = stage {
         loop {
-            let plan = made(world, &key, now);
+            let plan = made(world, &target, now);
             if plan.is_empty() {
                 break;
             }
@@ -91,7 +84,7 @@ fn driven(world: &mut World, later: i64, mut steps: usize) -> bool {
             }
             steps -= 1;
             world.carry_out_some(&plan, 1);
-            is_readable(world, &format!("{now:?}"));
+            world.is_readable(&format!("{now:?}"));
         }
         stage = now.next();
     }
@@ -100,8 +93,8 @@ fn driven(world: &mut World, later: i64, mut steps: usize) -> bool {
 
 fn is_done(world: &World, key: &str, after: usize) {
     assert!(names(world).iter().all(|names| names == &[key]), "after {after}: {:?}", names(world));
-    let marks: Vec<&String> = world.api.values.keys().collect();
-    assert_eq!(marks, [&format!("k8s:enc:secretbox:v1:{key}:")], "after {after}");
+    let stored: Vec<_> = world.api.stored.keys().collect();
+    assert_eq!(stored, [&("secrets".to_owned(), secretbox(key))], "after {after}");
     assert!(world.plan().is_empty(), "after {after}");
 }
 
@@ -129,7 +122,7 @@ fn a_run_that_is_killed_after_any_step_is_gone_on_with() {
                 break;
             }
             // An hour later; the key is the one that was begun with, if any host has it.
-            let key = chosen(&world, 3600).unwrap();
+            let key = key_of(&chosen(&world, 3600).unwrap());
             assert_eq!(key, format!("kokctl-{}", if killed == 0 { NOW + 3600 } else { NOW }), "after {killed}");
             assert!(driven(&mut world, 3600, usize::MAX));
             is_done(&world, &key, killed);
@@ -156,14 +149,14 @@ fn values_of_an_old_key_are_found_wherever_the_files_stand() {
     let mut world = world_of(ONE);
     assert!(!driven(&mut world, 0, 5));
     assert_eq!(names(&world), [[format!("kokctl-{NOW}"), "kokctl".to_owned()]]);
-    world.api.values.insert("k8s:enc:secretbox:v1:kokctl:".to_owned(), 7);
+    world.api.stored.insert(("secrets".to_owned(), secretbox("kokctl")), 7);
     let key = chosen(&world, 60).unwrap();
     assert!(made(&world, &key, KeyStage::Read).is_empty() && made(&world, &key, KeyStage::First).is_empty());
     let plan = made(&world, &key, KeyStage::Rewritten);
     let change = plan.change(&step_id("cp1", "secrets", "rewritten")).unwrap();
     assert!(change.because.ends_with("other keys: 7 with kokctl"), "{change:?}");
     assert!(driven(&mut world, 60, usize::MAX));
-    is_done(&world, &key, 5);
+    is_done(&world, &key_of(&key), 5);
 }
 
 #[test]
@@ -211,17 +204,17 @@ fn a_control_plane_that_joins_meanwhile_gets_both_keys() {
     bare.cluster = encrypting(THREE);
     bare.api.members.truncate(3);
     let mut world = bare.converge();
-    world.api.values = [("k8s:enc:secretbox:v1:kokctl:".to_owned(), 300)].into();
-    world.hosts.values_mut().for_each(|host| host.keys_read = Some(host.keys_there()));
+    world.api.stored = [(("secrets".to_owned(), secretbox("kokctl")), 300)].into();
+    world.hosts.values_mut().for_each(|host| host.keys_read = Some(host.encryption_keys()));
     for (steps, keeper) in [(1, "cp1"), (3, "cp1"), (7, "cp1"), (9, "cp1"), (13, "cp1"), (14, "cp2")] {
         let mut begun = world.clone();
         assert!(!driven(&mut begun, 0, steps));
         begun.cluster = five.clone();
         for host in ["cp4", "cp5"] {
             let step = written(&begun.plan(), host);
-            assert!(step.contains(&format!("keeper: Some(\"{keeper}\"), keys: []")), "after {steps}: {step}");
+            assert!(step.contains(&format!("keeper: Some(\"{keeper}\"), layout: Layout([])")), "after {steps}: {step}");
         }
-        let has = begun.hosts[keeper].keys_there().1;
+        let has = begun.hosts[keeper].key_names();
         assert_eq!(has.len(), 2, "after {steps}: {has:?}");
         // Whoever joins has to be part of the cluster before the key is replaced any further.
         assert!(told(&chosen(&begun, 60).unwrap_err()).contains("cp4"));
@@ -238,18 +231,6 @@ fn one_that_was_away_meanwhile_does_not_come_back_with_the_old_key() {
     assert!(step.contains("keeper: Some(\"cp1\")") && step.contains("it lacks the key that others encrypt with"), "{step}");
     let world = world.converge();
     assert_eq!(names(&world)[2], [format!("kokctl-{NOW}")]);
-}
-
-/// Meanwhile everybody keeps what he has, also where a file is written anew for another reason.
-#[test]
-fn what_is_encrypted_may_change_while_the_key_is_replaced() {
-    let mut world = world_of(ONE);
-    assert!(!driven(&mut world, 0, 3));
-    let has = names(&world);
-    world.cluster =
-        cluster_of(&format!("{ONE}\n  vars: {{kube_encrypt_secret_data: true, kube_encryption_resources: [secrets, configmaps]}}\n"));
-    assert!(written(&world.plan(), "cp1").contains("keeper: Some(\"cp1\"), keys: []"));
-    assert_eq!(names(&world.converge()), has);
 }
 
 /// As long as a request may last.
@@ -288,9 +269,15 @@ fn an_api_server_is_waited_for_until_it_says_which_keys_it_has() {
 
 #[test]
 fn the_key_counts_whatever_it_was_encrypted_by() {
-    let operation = Operation::RewriteEncrypted(RewriteEncrypted { key: "kokctl-7".to_owned(), resources: vec!["secrets".to_owned()] });
+    let operation = Operation::RewriteEncrypted(RewriteEncrypted {
+        key: Some("kokctl-7".to_owned()),
+        resources: vec!["secrets".to_owned()],
+        others: Vec::new(),
+    });
     let verdict = |values| operation.diff(&Observations { encrypted_values: Some(values), ..Observations::default() });
-    let of = |marks: &[&str]| Ok(marks.iter().map(|mark| ((*mark).to_owned(), 2)).collect());
+    let of = |marks: &[&str]| {
+        Ok(StoredValues { encrypted: marks.iter().map(|mark| ((*mark).to_owned(), 2)).collect(), ..StoredValues::default() })
+    };
     assert_eq!(verdict(of(&[])), Verdict::Same);
     assert_eq!(verdict(of(&["k8s:enc:secretbox:v1:kokctl-7:"])), Verdict::Same);
     for mark in ["k8s:enc:secretbox:v1:kokctl:", "k8s:enc:secretbox:v1:kokctl-77:", "k8s:enc:aescbc:v1:other:", "k8s:enc:"] {

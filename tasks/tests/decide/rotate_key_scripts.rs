@@ -4,7 +4,9 @@ use std::fs;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
+use kok_crds::model::EncryptionAlgorithm;
 use kok_tasks::change::{Change, ChangeKind};
+use kok_tasks::encryption::{Entry, Provider};
 use kok_tasks::observe::{EncryptedValues, EncryptionKeys, EncryptionRead, Look, Looks, Nonce, Observations, parse, probe_script};
 use kok_tasks::operations::{Operation, RewriteEncrypted};
 
@@ -66,11 +68,18 @@ fn entry(key: &str, value: &str) -> (String, String) {
 fn pages(quoted: bool) -> (String, String) {
     let first = [
         entry("configmaps/default/a", "k8s"),
+        entry("secrets/default/plain", "k8s\0\n\x0c\n\x02v1\x12\x06Secret\x12"),
+        entry("deployments/default/a", "k8s\0\n\x15\n\x07apps/v1\x12\nDeployment"),
+        entry("masterleases/10.0.0.1", "k8s\0\n\x0f\n\x02v1\x12\tEndpoints"),
+        entry("services/endpoints/default/a", "k8s\0\n\x0f\n\x02v1\x12\tEndpoints"),
+        entry("ranges/serviceips", "k8s\0\n\x15\n\x02v1\x12\x0fRangeAllocation"),
+        entry("example.org/widgets/a", "\u{7b}\"apiVersion\":\"example.org/v1\",\"kind\":\"Widget\",\"metadata\":{}}"),
         entry("secrets/default/a", "k8s:enc:secretbox:v1:kokctl:"),
         entry("secrets/default/b", "k8s:enc:secretbox:v1:kokctl-1795723865:"),
     ];
     let second = [
         entry("secrets/x/a", "k8s:enc:secretbox:v1:kokctl:"),
+        entry("secrets/x/plain", "k8s\0\n\x0c\n\x02v1\x12\x06Secret\x12"),
         entry("secrets/x/long", "k8s:enc:aescbc:v1:a-key-of-somebody-whose-name-is-as-long-as-names-can-be-here:"),
         entry("secrets/x/text", "a text with k8s:enc:secretbox:v1:kokctl: in it"),
     ];
@@ -78,13 +87,26 @@ fn pages(quoted: bool) -> (String, String) {
 }
 
 fn are_counted(found: EncryptedValues, by: &str) {
-    let found: Vec<(String, u64)> = found.unwrap_or_else(|said| panic!("{by}: {said}")).into_iter().collect();
+    let found = found.unwrap_or_else(|said| panic!("{by}: {said}"));
     let expected = [
         ("k8s:enc:aescbc:v1:a-key-of-somebody-whose-name-is-as-long-as-names-can-be-here:", 1),
         ("k8s:enc:secretbox:v1:kokctl-1795723865:", 1),
         ("k8s:enc:secretbox:v1:kokctl:", 2),
     ];
-    assert_eq!(found, expected.map(|(mark, count)| (mark.to_owned(), count)), "{by}");
+    assert_eq!(found.encrypted, expected.map(|(mark, count)| (mark.to_owned(), count)).into(), "{by}");
+    // Of API servers' own leases and of what nobody serves nothing is said.
+    let expected = [("deployments.apps", 1), ("endpoints", 1), ("secrets", 2), ("widgets.example.org", 1)];
+    assert_eq!(found.plain, expected.map(|(resource, count)| (resource.to_owned(), count)).into(), "{by}");
+}
+
+/// What an API server answers.
+const API: &str = "case $* in *readyz*) echo ok; exit;; *api-resources*) printf '%s\\n' 'secrets v1 true Secret' 'endpoints ep v1 true Endpoints' \\
+    'deployments deploy apps/v1 true Deployment' 'widgets example.org/v1 false Widget'; exit;; esac\n";
+
+fn asked(programs: &[(&str, &str)]) -> Folder {
+    let folder = host(programs);
+    fs::write(folder.path("kubernetes/admin.conf"), "kubeconfig").unwrap();
+    folder
 }
 
 #[test]
@@ -101,8 +123,9 @@ fn all_values_are_counted_by_the_key_that_they_are_encrypted_with() {
         "case $* in\n*' get  --from-key'*) echo '{first}';;\n*'/registry/secrets/default/b'?' --from-key'*) echo '{second}';;\n*) echo \"$*\"; exit 1;;\nesac\n"
     );
     for shell in SHELLS {
-        are_counted(values(&host(&[("kubectl", &gateway)]), shell), "kubectl");
-        are_counted(values(&host(&[("etcdctl", &etcdctl)]), shell), "etcdctl");
+        are_counted(values(&asked(&[("kubectl", &format!("{API}{gateway}"))]), shell), "kubectl");
+        are_counted(values(&asked(&[("kubectl", API), ("etcdctl", &etcdctl)]), shell), "etcdctl");
+        assert!(values(&host(&[("etcdctl", &etcdctl)]), shell).is_err_and(|said| said.contains("which kinds of objects")));
     }
 }
 
@@ -126,12 +149,21 @@ fn keys_are_told_by_their_names_alone() {
         fs::write(folder.path("kubernetes/manifests/kube-apiserver.yaml"), manifest).unwrap();
         looked(&folder, Look::EncryptionKeys, SHELLS[0]).encryption_keys.unwrap()
     };
-    let quoted = "keys:\n      - name: \"kokctl-7\"\n        secret: \"YQ==\"\n      - name: \"kokctl\"\n        secret: \"Yg==\"\n";
+    let quoted = "resources:\n- resources: [\"secrets\"]\n  providers:\n  - secretbox:\n      keys:\n      - name: \"kokctl-7\"\n        secret: \"YQ==\"\n      - name: \"kokctl\"\n        secret: \"Yg==\"\n  # A word.\n  - identity: {}\n";
     let keys = with(quoted, MANIFEST);
-    assert_eq!((keys.names.as_slice(), keys.reloads), (&["kokctl-7".to_owned(), "kokctl".to_owned()][..], false));
+    assert_eq!((keys.names().as_slice(), keys.reloads), (&["kokctl-7".to_owned(), "kokctl".to_owned()][..], false));
+    let key = |name: &str| Provider::Key { algorithm: EncryptionAlgorithm::Secretbox, name: name.to_owned() };
+    let entry = Entry { resources: vec!["secrets".to_owned()], providers: vec![key("kokctl-7"), key("kokctl"), Provider::Identity] };
+    assert_eq!(keys.layout.entries(), [entry]);
     let plain = with(&format!("# other words\n{}", quoted.replace('"', "")), "    - --encryption-provider-config-automatic-reload=true\n");
-    assert!(plain.reloads && plain.names == keys.names && plain.sum == keys.sum && plain.digest != keys.digest);
+    assert!(plain.reloads && plain.layout == keys.layout && plain.sum == keys.sum && plain.digest != keys.digest);
     assert_ne!(with(&quoted.replace("YQ==", "YR=="), MANIFEST).sum, keys.sum);
+    // By hand, and as kokctl writes none.
+    let listed = with(&quoted.replace(" [\"secrets\"]", "\n  - secrets\n  - configmaps"), MANIFEST);
+    assert_eq!(listed.layout.resources().collect::<Vec<_>>(), ["secrets", "configmaps"]);
+    for odd in ["kms", "aescbc:\n      - name: x\n  - vault"] {
+        assert!(with(&quoted.replace("secretbox", odd), MANIFEST).layout.is_empty(), "{odd}");
+    }
     assert_eq!(looked(&host(&[]), Look::EncryptionKeys, SHELLS[1]).encryption_keys, Some(EncryptionKeys::default()));
 }
 
@@ -158,7 +190,11 @@ fn an_api_server_tells_which_file_it_has_read_and_when() {
 
 fn rewritten(folder: &Folder, resources: &[&str], shell: &[&str]) -> (bool, String, String) {
     let resources = resources.iter().map(|name| (*name).to_owned()).collect();
-    let operation = Operation::RewriteEncrypted(RewriteEncrypted { key: "kokctl-7".to_owned(), resources });
+    let operation = Operation::RewriteEncrypted(RewriteEncrypted {
+        key: Some("kokctl-7".to_owned()),
+        resources,
+        others: vec!["configmaps".to_owned()],
+    });
     let script = script_of(&operation.act(&Change::new(ChangeKind::Write, "")));
     let output = run(shell, &[], &there(folder, &script));
     let patched = fs::read_to_string(folder.path("patched")).unwrap_or_default();

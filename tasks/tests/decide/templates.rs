@@ -18,7 +18,8 @@ fn context(name: &str, text: &str) -> Value {
     match name {
         "kube-apiserver/audit-policy.yaml.j2" => json!({"rules": [{"level": text}]}),
         "kube-apiserver/encryption.yaml.j2" => {
-            json!({"resources": [text], "algorithm": "aesgcm", "keys": [{"name": text, "secret": text}]})
+            let providers = json!([{"algorithm": "aesgcm", "keys": [{"name": text, "secret": text}]}, {"algorithm": "", "keys": []}]);
+            json!({"entries": [{"resources": [text], "providers": providers}]})
         }
         "kube-apiserver/webhook.yaml.j2" => json!({"cluster": {"server": text}}),
         "chrony/chrony.conf.j2" => {

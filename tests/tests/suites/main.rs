@@ -34,6 +34,7 @@ mod cluster_story;
 mod cluster_support;
 mod commands;
 mod draw;
+mod encryption;
 mod etcd_room;
 mod faults;
 mod faults_cases;

@@ -11,13 +11,14 @@ use kok_tasks::observe::{
 use kok_tasks::operations::{ApplyAddon, FOUNDERS_LINK, MEMBER_DATA, RemoveAddons};
 use serde_json::{Value, json};
 
+use super::encryption::Stored;
 use super::host::Host;
 
 /// What is stored in etcd.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(crate) struct Api {
-    /// How many values in etcd are encrypted, by their marks.
-    pub(crate) values: BTreeMap<String, u64>,
+    /// How many values there are in etcd.
+    pub(crate) stored: Stored,
     pub(crate) nodes: BTreeMap<String, NodeState>,
     pub(crate) objects: BTreeMap<String, Value>,
     /// Names of bootstrap tokens, and how many seconds each has left.

@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use kok_tasks::digest::sha256;
 use kok_tasks::documents::encryption_keys;
+use kok_tasks::encryption::Layout;
 use kok_tasks::observe::{
     BLOCK_BEGIN, BLOCK_END, ETCD, EncryptionKeys, EncryptionRead, Firewall, ImageState, ImageStore, Installed, KUBELET, Kind, Look,
     Metadata, ModuleState, Neighbour, Observations, PathState, Piece, PodNetwork, ProgramVersions, STATIC_PODS, SwapState, TimeTracking,
@@ -44,7 +45,7 @@ pub(crate) struct Host {
     /// Versions of programs that somebody else has put there: what runs, and what would.
     pub(crate) versions: ProgramVersions,
     /// The sum and the names of the keys to encrypt with that its API server has read; before any was replaced, those that are there.
-    pub(crate) keys_read: Option<(String, Vec<String>)>,
+    pub(crate) keys_read: Option<EncryptionKeys>,
     /// Where links lead to that a run has made.
     pub(crate) links: BTreeMap<String, String>,
     /// What programs have read at their start, by program and path, of what a story asks.
@@ -302,8 +303,9 @@ impl Host {
             }
             Look::EncryptionKeys => seen.encryption_keys = Some(self.encryption_keys()),
             Look::EncryptionRead => {
-                let (digest, _) = self.keys_read.clone().unwrap_or_else(|| self.keys_there());
-                seen.encryption_read = Some(EncryptionRead { digest: Some(digest), age_seconds: Some(1_000) });
+                let digest = self.keys_read.clone().unwrap_or_else(|| self.encryption_keys()).digest;
+                let digest = Some(digest).filter(|digest| !digest.is_empty());
+                seen.encryption_read = Some(EncryptionRead { digest, age_seconds: Some(1_000) });
             }
             Look::Swap => seen.swap = Some(self.swap.clone()),
             Look::Firewall => seen.firewall = Some(self.firewall.clone()),
@@ -316,22 +318,27 @@ impl Host {
     }
 
     /// The keys to encrypt with that its file has.
-    fn encryption_keys(&self) -> EncryptionKeys {
+    pub(crate) fn encryption_keys(&self) -> EncryptionKeys {
         let Some(file) = self.paths.get(ENCRYPTION) else { return EncryptionKeys::default() };
         let keys = encryption_keys(&file.content);
         let manifest = self.paths.get("/etc/kubernetes/manifests/kube-apiserver.yaml");
+        let reads = |manifest: &str| manifest.contains("encryption-provider-config") && !manifest.contains("# reads its keys once");
         EncryptionKeys {
             digest: file.sum.clone(),
             sum: sha256(format!("{keys:?}").as_bytes()),
-            reloads: manifest.is_none_or(|manifest| !manifest.content.contains("# reads its keys once")),
-            names: keys.into_iter().map(|(name, _)| name.to_owned()).collect(),
+            reloads: manifest.is_none_or(|manifest| reads(&manifest.content)),
+            layout: super::encryption::layout(&file.content),
         }
     }
 
-    /// The sum and the names of those.
-    pub(crate) fn keys_there(&self) -> (String, Vec<String>) {
-        let keys = self.encryption_keys();
-        (keys.digest, keys.names)
+    /// The names of those.
+    pub(crate) fn key_names(&self) -> Vec<String> {
+        self.encryption_keys().names()
+    }
+
+    /// What its API server goes by.
+    pub(crate) fn keys_in_use(&self) -> Layout {
+        self.keys_read.clone().unwrap_or_else(|| self.encryption_keys()).layout
     }
 
     /// What chronyd says: a host that serves time follows its own clock, the others follow one that serves.

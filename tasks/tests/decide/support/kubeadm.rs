@@ -53,7 +53,10 @@ impl World {
             let signs = if host.has(SIGNING_CERTIFICATE) { SIGNING_CERTIFICATE } else { "/etc/kubernetes/pki/ca.crt" };
             let signs =
                 if *name == "kube-controller-manager" { format!("    - --cluster-signing-cert-file={signs}\n") } else { String::new() };
-            host.write(&format!("/etc/kubernetes/manifests/{name}.yaml"), 0o600, &format!("{name} from {}\n{options}{signs}", pods.source));
+            let is_read = *name == "kube-apiserver" && host.text(&pods.configuration).contains("encryption-provider-config");
+            let reads = if is_read { "    - --encryption-provider-config-automatic-reload=true\n" } else { "" };
+            let text = format!("{name} from {}\n{options}{signs}{reads}", pods.source);
+            host.write(&format!("/etc/kubernetes/manifests/{name}.yaml"), 0o600, &text);
         }
         let now = host.now;
         host.programs.extend(names.iter().filter(|name| **name != ETCD).map(|name| ((*name).to_owned(), now)));

@@ -249,15 +249,11 @@ impl World {
             Operation::RemoveMember(member) => self.remove_member(host, &member.host),
             Operation::ReadsEncryption(_) => {
                 let host = self.host(host);
-                host.keys_read = Some(host.keys_there());
+                host.keys_read = Some(host.encryption_keys());
             }
             Operation::RewriteEncrypted(rewrite) => {
                 self.uses_api(host, true);
-                // What is written anew is written by whoever is asked, with its own first key.
-                let names = self.hosts[host].keys_read.clone().unwrap_or_else(|| self.hosts[host].keys_there()).1;
-                assert_eq!(names.first(), Some(&rewrite.key), "{host} writes with another key");
-                let count = self.api.values.values().sum();
-                self.api.values = [(format!("k8s:enc:secretbox:v1:{}:", rewrite.key), count)].into();
+                self.rewrite(host, rewrite);
             }
             Operation::DefragmentMember(_) | Operation::DisarmAlarms(_) => panic!("members of the model have no files"),
             Operation::Reset(_) => self.leave(host),

@@ -12,6 +12,7 @@ use kok_tasks::change::{Change, Verdict};
 use kok_tasks::digest::sha256;
 use kok_tasks::documents::encryption_configuration;
 use kok_tasks::drain::Workload;
+use kok_tasks::encryption::Layout;
 use kok_tasks::facts::HostFacts;
 use kok_tasks::gate::api_server_url;
 use kok_tasks::issued;
@@ -205,7 +206,7 @@ impl World {
                 Look::NetworkCheck(_) => {
                     seen.network_check = Some(api::reports(&self.api, &self.hosts, self.cluster.network.pod_cidrs().len() as u64))
                 }
-                Look::EncryptedValues => seen.encrypted_values = Some(Ok(self.api.values.clone())),
+                Look::EncryptedValues => seen.encrypted_values = Some(Ok(super::encryption::counted(&self.api.stored))),
                 Look::ClusterTrust => seen.cluster_trust = Some(Ok(self.trust())),
                 Look::OlderPods(_) => seen.older_pods = Some(Ok(OlderPods::default())),
                 Look::Ipv6 => {
@@ -322,18 +323,20 @@ impl World {
             }
             SecretName::TokenKey { keeper: Some(keeper), .. } => Some(self.hosts[keeper].text("/etc/kubernetes/pki/sa.key").to_owned()),
             SecretName::TokenKey { keeper: None, key } => Some(format!("private of {key}")),
-            SecretName::EncryptionConfiguration { keeper, keys, .. } => Some(self.encryption(keeper.as_deref(), keys)),
+            SecretName::EncryptionConfiguration { keeper, layout, .. } => Some(self.encryption(keeper.as_deref(), layout)),
             _ => None,
         };
         issued.unwrap_or_else(|| secret(self.files, name))
     }
 
     /// Keys by these names, those of a host, or a first one.
-    fn encryption(&self, keeper: Option<&str>, keys: &[String]) -> String {
-        let of_keeper = keeper.map(|keeper| self.hosts[keeper].keys_there().1).unwrap_or_else(|| vec!["kokctl".to_owned()]);
-        let names = if keys.is_empty() { of_keeper } else { keys.to_vec() };
+    fn encryption(&self, keeper: Option<&str>, layout: &Layout) -> String {
+        let of_keeper = keeper.map(|keeper| self.hosts[keeper].key_names()).unwrap_or_else(|| vec!["kokctl".to_owned()]);
+        let as_asked = || Layout::of_file(&self.cluster.settings.security.encryption, &of_keeper);
+        let layout = if layout.is_empty() { as_asked() } else { layout.clone() };
+        let names = layout.names();
         let secrets: Vec<String> = names.iter().map(|name| sha256(name.as_bytes())).collect();
         let pairs: Vec<(&str, &str)> = names.iter().map(String::as_str).zip(secrets.iter().map(String::as_str)).collect();
-        encryption_configuration(&self.cluster, &pairs).unwrap()
+        encryption_configuration(&layout, &pairs).unwrap()
     }
 }

@@ -1,0 +1,88 @@
+//! Where a cluster that runs is to come to that does not encrypt what etcd holds as its file asks for it: it encrypts nothing yet, or is to encrypt nothing any
+//! more, or other resources, or by another algorithm. It goes there by the stages of a key that is replaced ([`super::rotate_key`]).
+
+use kok_crds::listed;
+use kok_crds::model::{Cluster, Host};
+
+use super::make::Seen;
+use super::refusal::Refusal;
+use super::rotate_key::{at, keys, others, says_nothing, silent};
+use crate::encryption::{Layout, Provider, Target, age, covers, new_name};
+use crate::preconditions;
+
+/// The way to how the file asks for it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct EncryptionChange {
+    /// Where it leads to.
+    pub target: Target,
+    /// Whether API servers have to be started anew first, for they were started without any encryption, or would not read another file.
+    pub starts: bool,
+    /// Whether there is nothing to do: it neither encrypts nor is asked to.
+    pub is_idle: bool,
+}
+
+/// Decides that.
+///
+/// # Errors
+/// [`Refusal`]s where it can't be changed now: all control planes have to answer, with API servers that say what they have read.
+pub fn encryption_change(cluster: &Cluster, seen: &Seen, now_seconds: i64) -> Result<EncryptionChange, Vec<Refusal>> {
+    let refusals = preconditions::check_reset(cluster, seen);
+    if !refusals.is_empty() {
+        return Err(refusals);
+    }
+    let mut refusals: Vec<Refusal> = cluster.control_planes().filter_map(|host| unfit(seen, host)).collect();
+    refusals.extend(preconditions::lost_encryption_key(cluster, seen).or_else(|| others(cluster, seen)).filter(|_| refusals.is_empty()));
+    if !refusals.is_empty() {
+        return Err(refusals);
+    }
+    let wanted = &cluster.settings.security.encryption;
+    let layouts: Vec<&Layout> = cluster.control_planes().map(|host| &keys(seen, host).layout).collect();
+    let starts = cluster.control_planes().any(|host| !keys(seen, host).reloads);
+    if !wanted.enabled {
+        let is_idle = layouts.iter().all(|layout| layout.is_empty());
+        return Ok(EncryptionChange { target: Target::default(), starts: false, is_idle });
+    }
+    let names: Vec<String> = layouts.iter().flat_map(|layout| layout.names()).collect();
+    let is_usable = |name: &&String| layouts.iter().all(|layout| may_stay(layout, cluster, name));
+    let newest = names.iter().max_by_key(|name| age(name)).filter(is_usable);
+    let key = newest.cloned().unwrap_or_else(|| new_name(now_seconds, names.iter().map(String::as_str)));
+    let target = Target { resources: wanted.resources.clone(), key: Some((wanted.algorithm, key)) };
+    Ok(EncryptionChange { target, starts, is_idle: false })
+}
+
+/// Whether what is encrypted with a key is only what is to be, and as it is to be: of a value nobody sees of what kind it is, so that another key has to show
+/// what was written anew.
+fn may_stay(layout: &Layout, cluster: &Cluster, key: &str) -> bool {
+    let wanted = &cluster.settings.security.encryption;
+    layout.entries().iter().all(|entry| {
+        let known = entry.providers.iter().find(|provider| provider.key() == Some(key));
+        known.is_none_or(|provider| {
+            let is_asked = |name: &String| wanted.resources.iter().any(|pattern| covers(pattern, name));
+            matches!(provider, Provider::Key { algorithm, .. } if *algorithm == wanted.algorithm) && entry.resources.iter().all(is_asked)
+        })
+    })
+}
+
+fn unfit(seen: &Seen, host: &Host) -> Option<Refusal> {
+    if let Some(refusal) = silent(seen, host) {
+        return Some(refusal);
+    }
+    let keys = keys(seen, host);
+    if keys.layout.is_empty() && !keys.digest.is_empty() {
+        let refusal = at(host, "its EncryptionConfiguration says more than kokctl writes");
+        let because = "another provider than secretbox, aesgcm, aescbc and identity, or a form that is not kokctl's";
+        return Some(refusal.because(because).hint(format!("change {} by hand", crate::api_files::ENCRYPTION)));
+    }
+    // One that was started without encryption has nothing to say yet.
+    if keys.reloads { says_nothing(seen, host) } else { None }
+}
+
+/// In words: what is encrypted by what, on the first control plane and as the file asks for it.
+#[must_use]
+pub fn encryption_words(cluster: &Cluster, seen: &Seen) -> (String, String) {
+    let has = cluster.control_planes().next().map(|host| keys(seen, host).layout.clone()).unwrap_or_default();
+    let wanted = &cluster.settings.security.encryption;
+    let asked = format!("{} by {}", listed(wanted.resources.iter().map(String::as_str)), wanted.algorithm.as_str());
+    let is = if has.is_empty() { "nothing".to_owned() } else { has.to_string() };
+    (is, if wanted.enabled { asked } else { "nothing".to_owned() })
+}

@@ -1,0 +1,275 @@
+//! Another way to encrypt what etcd holds, on a cluster that runs: everything can be read by all API servers at every moment, whoever is killed, and at the end
+//! everything is as the file asks for it.
+
+use kok_crds::model::{Cluster, EncryptionAlgorithm};
+use kok_tasks::encryption::Provider;
+use kok_tasks::observe::{ApiServerState, EncryptionKeys, Observations};
+use kok_tasks::plan::{
+    EncryptionChange, KeyRotation, KeyStage, Making, Plan, Refusal, Seen, encryption_change, key_to_encrypt_with, rotate_key,
+    rotate_key_looks,
+};
+
+use crate::bootstrap::told;
+use crate::support::encryption::secretbox;
+use crate::support::world::World;
+use crate::support::{NOW, cluster_of, good_facts, own_etcd_of_three};
+
+const ONE: &str = include_str!("../fixtures/cluster.yaml");
+const THREE: &str = include_str!("../fixtures/highly-available.yaml");
+const OFF: &str = "";
+const SECRETS: &str = "kube_encrypt_secret_data: true";
+const MORE: &str = "kube_encrypt_secret_data: true, kube_encryption_resources: [secrets, configmaps]";
+const ALL: &str = "kube_encrypt_secret_data: true, kube_encryption_resources: ['*.*']";
+const AESCBC: &str = "kube_encrypt_secret_data: true, kube_encryption_algorithm: aescbc";
+const KINDS: [&str; 3] = ["secrets", "configmaps", "widgets.example.org"];
+
+fn with(text: &str, vars: &str) -> Cluster {
+    cluster_of(&format!("{text}\n  vars: {{{vars}}}\n"))
+}
+
+/// A cluster that has values of each kind, stored as its file asks for it.
+fn world_of(text: &str, vars: &str) -> World {
+    let mut world = World::bare_of(with(text, vars)).converge();
+    world.hosts.values_mut().for_each(|host| host.keys_read = Some(host.encryption_keys()));
+    let layout = world.hosts["cp1"].keys_in_use();
+    world.api.stored = KINDS.map(|kind| ((kind.to_owned(), layout.providers(kind)[0].clone()), 100)).into();
+    world
+}
+
+fn seen(world: &World) -> Seen {
+    let mut seen = Seen::default();
+    for (host, number) in world.cluster.hosts.iter().zip(11..) {
+        let cluster = world.hosts[&host.name].has("/var/lib/kokctl/cluster").then(|| world.cluster.name.clone());
+        seen.add_facts(&host.name, kok_tasks::facts::HostFacts { cluster, ..good_facts(&host.name, number) });
+        seen.add_observations(&host.name, world.look(&host.name, rotate_key_looks(host).iter()));
+    }
+    seen
+}
+
+fn chosen(world: &World, later: i64) -> Result<EncryptionChange, Vec<Refusal>> {
+    encryption_change(&world.cluster, &seen(world), NOW + later)
+}
+
+fn made(world: &World, change: &EncryptionChange, stage: KeyStage) -> Plan {
+    let mut seen = seen(world);
+    loop {
+        match rotate_key(&world.cluster, &KeyRotation { target: &change.target, stage }, &seen).unwrap() {
+            Making::Made(plan) => return *plan,
+            Making::LookFirst(asked) => {
+                for (host, looks) in asked {
+                    seen.add_observations(&host, world.look(&host, looks.iter()));
+                }
+            }
+            other => panic!("{other:?}"),
+        }
+    }
+}
+
+/// So many steps on the way, whatever stage they are of, as the engine goes through them; whether that is the end of it.
+fn driven(world: &mut World, later: i64, mut steps: usize) -> bool {
+    let change = chosen(world, later).unwrap();
+    let of_keys = [KeyStage::Read, KeyStage::First, KeyStage::Rewritten, KeyStage::Alone];
+    let first = [Some(KeyStage::Laid)].into_iter().chain(change.starts.then_some(None));
+    for stage in first.chain(of_keys.map(Some)).chain([None]) {
+        loop {
+            // Between them it is `apply`.
+            let plan = stage.map_or_else(|| world.plan(), |stage| made(world, &change, stage));
+            if plan.is_empty() {
+                break;
+            }
+            if steps == 0 {
+                return false;
+            }
+            steps -= 1;
+            world.carry_out_some(&plan, 1);
+            if stage.is_none() {
+                // An API server that is started reads its file, if it has one.
+                started(world);
+            }
+            world.is_readable(&format!("{stage:?}"));
+        }
+    }
+    true
+}
+
+fn started(world: &mut World) {
+    for host in world.hosts.values_mut() {
+        let manifest =
+            host.paths.get("/etc/kubernetes/manifests/kube-apiserver.yaml").map(|manifest| manifest.content.clone()).unwrap_or_default();
+        let keys = if manifest.contains("encryption-provider-config") { host.encryption_keys() } else { EncryptionKeys::default() };
+        host.keys_read = Some(keys);
+    }
+}
+
+fn is_done(world: &World, after: usize) {
+    let wanted = &world.cluster.settings.security.encryption;
+    for (kind, provider) in world.api.stored.keys() {
+        let is_meant = wanted.enabled && wanted.resources.iter().any(|pattern| kok_tasks::encryption::covers(pattern, kind));
+        let is_right = match provider {
+            Provider::Identity => !is_meant,
+            Provider::Key { algorithm, .. } => is_meant && *algorithm == wanted.algorithm,
+        };
+        assert!(is_right, "after {after}: {kind} by {provider:?}");
+    }
+    for host in world.cluster.control_planes() {
+        let is = world.hosts[&host.name].encryption_keys().layout;
+        assert!(if wanted.enabled { is.is_as(wanted) && is.is_steady() } else { is.is_empty() }, "after {after}: {is}");
+        let left = world.hosts[&host.name].paths.keys().filter(|path| path.contains("apiserver/encryption.")).count();
+        assert_eq!(left, if wanted.enabled { 2 } else { 0 }, "after {after}");
+    }
+    assert!(world.plan().is_empty(), "after {after}");
+}
+
+#[test]
+fn every_change_can_be_killed_on_its_way() {
+    let ways = [
+        (OFF, SECRETS),
+        (OFF, ALL),
+        (SECRETS, OFF),
+        (MORE, OFF),
+        (SECRETS, MORE),
+        (MORE, SECRETS),
+        (ALL, SECRETS),
+        (SECRETS, ALL),
+        (SECRETS, AESCBC),
+    ];
+    for (way, (from, to)) in ways.into_iter().enumerate() {
+        let mut world = world_of(THREE, from);
+        world.cluster = with(THREE, to);
+        // Not all of them, for each takes a while: those of one way lie between those of another.
+        let mut steps = way % 6;
+        loop {
+            let mut world = world.clone();
+            let is_whole = driven(&mut world, 0, steps);
+            if !is_whole {
+                assert!(driven(&mut world, 3600, usize::MAX), "{from} to {to} after {steps}");
+            }
+            is_done(&world, steps);
+            if is_whole {
+                break;
+            }
+            steps += 6;
+        }
+        assert!(steps > 8, "{from} to {to}: {steps} steps");
+    }
+}
+
+#[test]
+fn whoever_thinks_of_something_else_meanwhile_gets_that() {
+    for (from, first, then) in
+        [(OFF, SECRETS, OFF), (SECRETS, OFF, SECRETS), (SECRETS, AESCBC, SECRETS), (MORE, SECRETS, MORE), (OFF, SECRETS, AESCBC)]
+    {
+        for steps in [1, 4, 7, 10, 13] {
+            let mut world = world_of(ONE, from);
+            world.cluster = with(ONE, first);
+            driven(&mut world, 0, steps);
+            world.cluster = with(ONE, then);
+            assert!(driven(&mut world, 60, usize::MAX), "{from} to {first} to {then} after {steps}");
+            is_done(&world, steps);
+        }
+    }
+}
+
+#[test]
+fn etcd_of_its_own_hosts_and_one_control_plane_take_part() {
+    for text in [ONE.to_owned(), own_etcd_of_three()] {
+        for (from, to) in [(OFF, SECRETS), (SECRETS, OFF)] {
+            let mut world = world_of(&text, from);
+            world.cluster = with(&text, to);
+            assert!(driven(&mut world, 0, usize::MAX));
+            is_done(&world, 0);
+        }
+    }
+}
+
+/// What is only added is encrypted with the key that is there; what is left out could be told from the rest by nobody, but by another key.
+#[test]
+fn a_new_key_is_made_only_where_it_is_needed() {
+    let key = |from: &str, to: &str| {
+        let mut world = world_of(THREE, from);
+        world.cluster = with(THREE, to);
+        chosen(&world, 0).unwrap().target.key
+    };
+    let new = |algorithm| Some((algorithm, format!("kokctl-{NOW}")));
+    assert_eq!(key(SECRETS, MORE), Some((EncryptionAlgorithm::Secretbox, "kokctl".to_owned())));
+    assert_eq!(key(SECRETS, SECRETS), Some((EncryptionAlgorithm::Secretbox, "kokctl".to_owned())));
+    assert_eq!(key(MORE, SECRETS), new(EncryptionAlgorithm::Secretbox));
+    assert_eq!(key(SECRETS, AESCBC), new(EncryptionAlgorithm::Aescbc));
+    assert_eq!(key(OFF, SECRETS), new(EncryptionAlgorithm::Secretbox));
+    assert_eq!(key(SECRETS, OFF), None);
+}
+
+/// What was there before the key was is found in etcd, and written anew.
+#[test]
+fn what_is_plain_and_should_not_be_is_found() {
+    let mut world = world_of(ONE, SECRETS);
+    world.api.stored.insert(("secrets".to_owned(), Provider::Identity), 7);
+    let change = chosen(&world, 0).unwrap();
+    let plan = made(&world, &change, KeyStage::Rewritten);
+    let because: Vec<&str> = plan.changes().map(|(_, change)| change.because.as_str()).collect();
+    assert_eq!(because, ["values in etcd are not encrypted: 7 secrets"]);
+    assert!(driven(&mut world, 0, usize::MAX));
+    assert!(!world.api.stored.contains_key(&("secrets".to_owned(), Provider::Identity)));
+    is_done(&world, 0);
+}
+
+#[test]
+fn neither_apply_nor_a_rotation_goes_on_with_it_unasked() {
+    let mut world = world_of(THREE, SECRETS);
+    world.cluster = with(THREE, AESCBC);
+    assert!(!driven(&mut world, 0, 4));
+    let warned = kok_tasks::preconditions::reminders(&world.cluster, &world.seen());
+    assert!(warned.iter().any(|it| it.what == "how etcd's content is encrypted is being changed"), "{warned:?}");
+    assert!(world.plan().changes().all(|(step, _)| !step.id.to_string().ends_with("/encryption")));
+    let said = told(&key_to_encrypt_with(&world.cluster, &seen(&world), NOW).unwrap_err());
+    assert!(said.contains("does not encrypt as the file asks for") && said.contains("change-encryption"), "{said}");
+}
+
+/// Whoever comes back, or joins, reads what the others write.
+#[test]
+fn one_whose_file_is_lost_meanwhile_gets_it_as_the_others_have_it() {
+    let mut world = world_of(THREE, MORE);
+    world.cluster = with(THREE, SECRETS);
+    assert!(!driven(&mut world, 0, 8));
+    let others = world.hosts["cp1"].encryption_keys().layout;
+    assert!(!others.is_steady());
+    world.host("cp3").paths.remove("/etc/kubernetes/apiserver/encryption.yaml");
+    let plan = world.plan();
+    let step = plan.changes().find(|(step, _)| step.id.to_string() == "cp3/api-server/encryption").unwrap().0;
+    assert!(format!("{step:?}").contains(&format!("{others:?}")), "{step:?}");
+}
+
+#[test]
+fn what_keeps_it_from_being_changed_is_said_with_its_host() {
+    let mut world = world_of(THREE, SECRETS);
+    world.cluster = with(THREE, AESCBC);
+    let refused = |change: &dyn Fn(&mut Observations)| {
+        let mut seen = seen(&world);
+        let mut of_second = seen.observations("cp2").clone();
+        change(&mut of_second);
+        seen.add_observations("cp2", of_second);
+        told(&encryption_change(&world.cluster, &seen, NOW).expect_err("nothing is refused"))
+    };
+    let said = refused(&|seen| seen.api_server = Some(ApiServerState::NotReady("etcd failed".to_owned())));
+    assert!(said.contains("cp2") && said.contains("etcd failed") && !said.contains("cp1"), "{said}");
+    let said = refused(&|seen| seen.encryption_read.as_mut().unwrap().digest = None);
+    assert!(said.contains("does not say which keys it has read") && said.contains("cp2"), "{said}");
+    let said = refused(&|seen| seen.encryption_keys.as_mut().unwrap().sum = "other".to_owned());
+    assert!(said.contains("cp1, cp2 have other keys of the same names"), "{said}");
+    let said = refused(&|seen| seen.encryption_keys.as_mut().unwrap().layout = Default::default());
+    assert!(said.contains("says more than kokctl writes") && said.contains("by hand"), "{said}");
+    // A key that is lost is not replaced by another one.
+    for host in ["cp1", "cp2", "cp3"] {
+        world.host(host).paths.remove("/etc/kubernetes/apiserver/encryption.yaml");
+    }
+    assert!(told(&chosen(&world, 0).unwrap_err()).contains("is on no control plane any more"));
+}
+
+#[test]
+fn where_nothing_is_encrypted_and_nothing_is_asked_for_there_is_nothing_to_do() {
+    let mut world = world_of(THREE, OFF);
+    assert!(chosen(&world, 0).unwrap().is_idle);
+    world.cluster = with(THREE, SECRETS);
+    assert!(!chosen(&world, 0).unwrap().is_idle && chosen(&world, 0).unwrap().starts);
+    assert_eq!(secretbox("kokctl").key(), Some("kokctl"));
+}
