@@ -43,12 +43,12 @@ pub(super) async fn run(arguments: &Arguments) -> Result<(), Vec<Failure>> {
     let asked = input.asked(Intent { verb: Verb::ChangeEncryption, dry: false }, &tasks()).map_err(problems)?;
     let (transport, given) = (process::transport(), Given::new(false)?);
     let looker = process::context_by(process::controller().map_err(|failure| vec![failure])?, transport.clone());
-    let bundle = Arc::new(arguments.bundle.open_or_fetch(&cluster, &looker.transport).await?);
     let standing = engine::encryption(&looker, &cluster).await?;
     if standing.is_idle {
-        arguments.changing.say(&format!("{}: nothing is encrypted in etcd, and the file asks for nothing else", cluster.name));
+        arguments.changing.say(&format!("{} encrypts nothing, and the file asks for nothing else", cluster.name));
         return Ok(());
     }
+    let bundle = Arc::new(arguments.bundle.open_or_fetch(&cluster, &looker.transport).await?);
     way_words(&cluster, &standing).iter().for_each(|text| arguments.changing.say(text));
     match asked.agreed_at {
         _ if arguments.yes => {}
@@ -60,16 +60,15 @@ pub(super) async fn run(arguments: &Arguments) -> Result<(), Vec<Failure>> {
     let outcome = session.with_options(|_| Verdict::Go, work).await.map_err(|error| failures(error, "secrets change-encryption"))?;
     let (done, seconds) = (count(outcome.map(|outcome| outcome.done).unwrap_or_default(), "change"), session.seconds());
     session.say(&match cluster.settings.security.encryption.enabled {
-        true => format!("in etcd is encrypted what the file asks for ({}), and by no other key: {done}, {seconds:.1} s", standing.asked),
-        false => format!("nothing in etcd is encrypted any more, and no key is left on control planes: {done}, {seconds:.1} s"),
+        true => format!("etcd has {}, all of it with one key: {done}, {seconds:.1} s", standing.asked),
+        false => format!("nothing in etcd is encrypted any more, and control planes have no key: {done}, {seconds:.1} s"),
     });
     session.say("backups and snapshots from before need the keys of before, which they have with them");
     Ok(())
 }
 
 fn way_words(cluster: &Cluster, standing: &EncryptionStanding) -> Vec<String> {
-    let mut words =
-        vec![format!("{}: encrypted in etcd: {}", cluster.name, standing.is), format!("{}: asked for: {}", cluster.name, standing.asked)];
+    let mut words = vec![format!("{} encrypts: {}", cluster.name, standing.is), format!("the file asks for: {}", standing.asked)];
     if !cluster.settings.security.encryption.enabled {
         words.push("whoever has a disk of etcd or a snapshot of it can read all Secrets from then on".to_owned());
     }

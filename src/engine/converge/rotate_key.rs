@@ -2,6 +2,7 @@
 
 use kok_crds::model::Cluster;
 use kok_tasks::encryption::Target;
+use kok_tasks::observe::Look;
 use kok_tasks::plan::{self, EncryptionChange, KeyRotation, KeyStage};
 
 use super::{Observed, Planned, Tolerance, refused};
@@ -17,7 +18,7 @@ pub(in crate::engine) async fn replace_key(
     tolerance: Tolerance,
     context: &Context,
 ) -> Result<(Planned, Target), Vec<Failure>> {
-    let (observed, now_seconds) = looked(cluster, tolerance, context).await?;
+    let (observed, now_seconds) = looked(cluster, false, tolerance, context).await?;
     let chosen = plan::key_to_encrypt_with(cluster, &observed.seen, now_seconds).map_err(refused(Kind::Host))?;
     let target = target.cloned().unwrap_or(chosen);
     let plan = observed.stage(&KeyRotation { target: &target, stage }).await?;
@@ -31,7 +32,8 @@ pub(in crate::engine) async fn change_encryption(
     tolerance: Tolerance,
     context: &Context,
 ) -> Result<(Planned, EncryptionChange), Vec<Failure>> {
-    let (observed, now_seconds) = looked(cluster, tolerance, context).await?;
+    // Whether all of etcd can be read is asked before anything is changed.
+    let (observed, now_seconds) = looked(cluster, change.is_none(), tolerance, context).await?;
     let chosen = plan::encryption_change(cluster, &observed.seen, now_seconds).map_err(refused(Kind::Host))?;
     let change = change.cloned().unwrap_or(chosen);
     let plan = observed.stage(&KeyRotation { target: &change.target, stage }).await?;
@@ -40,15 +42,24 @@ pub(in crate::engine) async fn change_encryption(
 
 /// What is encrypted by what, and what the file asks for, in words; and whether there is anything to do. Nothing is changed.
 pub(in crate::engine) async fn encryption_standing(cluster: &Cluster, context: &Context) -> Result<((String, String), bool), Vec<Failure>> {
-    let (observed, now_seconds) = looked(cluster, Tolerance { holder: true, ..Tolerance::default() }, context).await?;
+    let (observed, now_seconds) = looked(cluster, true, Tolerance { holder: true, ..Tolerance::default() }, context).await?;
     let change = plan::encryption_change(cluster, &observed.seen, now_seconds).map_err(refused(Kind::Host))?;
     Ok((plan::encryption_words(cluster, &observed.seen), change.is_idle))
 }
 
-async fn looked<'a>(cluster: &'a Cluster, tolerance: Tolerance, context: &'a Context) -> Result<(Observed<'a>, i64), Vec<Failure>> {
+async fn looked<'a>(
+    cluster: &'a Cluster,
+    reads_etcd: bool,
+    tolerance: Tolerance,
+    context: &'a Context,
+) -> Result<(Observed<'a>, i64), Vec<Failure>> {
     let now_seconds = Clock::seconds();
     let mut observed = Observed::to_reset(cluster, false, tolerance, context);
     observed.looks = cluster.hosts.iter().map(|host| (host.name.clone(), plan::rotate_key_looks(host))).collect();
+    let speaker = cluster.control_planes().next().filter(|_| reads_etcd);
+    if let Some(looks) = speaker.and_then(|speaker| observed.looks.get_mut(&speaker.name)) {
+        looks.extend([Look::EncryptedValues]);
+    }
     let is_plane = |host: &str| cluster.host(host).is_some_and(|host| host.roles.control_plane);
     observed.ask(is_plane).await?;
     observed.ask_who_answers(|host| !is_plane(host) && cluster.host(host).is_some_and(|host| host.roles.etcd)).await?;

@@ -74,8 +74,7 @@ fn breadth(resource: &str) -> usize {
 
 impl Target {
     /// Whether a resource is to be encrypted.
-    #[must_use]
-    pub fn covers(&self, resource: &str) -> bool {
+    fn covers(&self, resource: &str) -> bool {
         self.key.is_some() && self.resources.iter().any(|pattern| covers(pattern, resource))
     }
 

@@ -59,7 +59,7 @@ fn plan(view: &HostView<'_>, draft: &mut Draft<'_>) -> Result<(), Refusal> {
     if !view.host.roles.control_plane {
         return Ok(());
     }
-    if !encrypts && has_key(view.observations()) {
+    if !encrypts && has_ended(view.observations()) {
         no_encryption(view, draft);
     }
     if texts.is_empty() && !encrypts {
@@ -80,6 +80,11 @@ fn plan(view: &HostView<'_>, draft: &mut Draft<'_>) -> Result<(), Refusal> {
         rolling::needed_by(view, draft, &step);
     }
     if encrypts { encryption(view, draft) } else { Ok(()) }
+}
+
+/// Whether a control plane has a file by which nothing is encrypted, and nothing that is could be read: what is left where encryption was ended.
+fn has_ended(seen: &Observations) -> bool {
+    seen.encryption_keys.as_ref().is_some_and(|keys| !keys.layout.is_empty() && keys.layout.names().is_empty())
 }
 
 /// Nothing is encrypted any more, and none of the keys is left: the API server is started without the file before that goes.
@@ -122,11 +127,13 @@ fn encryption(view: &HostView<'_>, draft: &mut Draft<'_>) -> Result<(), Refusal>
     Ok(())
 }
 
-/// Whether what another control plane writes could not be read here, as where a host comes back that was away while the key was replaced.
+/// Whether what another control plane writes could not be read here, as where a host comes back that was away while the key was replaced, or whose file was
+/// emptied by a full disk.
 fn lacks_key_of(view: &HostView<'_>, keeper: &str) -> bool {
     let names = |seen: &Observations| seen.encryption_keys.as_ref().map(EncryptionKeys::names).unwrap_or_default();
     let (own, others) = (names(view.observations()), names(view.seen.observations(keeper)));
-    !own.is_empty() && others.first().is_some_and(|first| !own.contains(first))
+    let is_empty = view.observations().encryption_keys.as_ref().is_some_and(|keys| keys.digest.is_empty());
+    (is_empty || !own.is_empty()) && others.first().is_some_and(|first| !own.contains(first))
 }
 
 /// Says that a step makes the pods that read these files.

@@ -147,16 +147,16 @@ marks() {
         split(out, part, "\"")
         return part[4] " " part[8]
       }
-      if (byte[5] != 10 || byte[7] != 10) return ""
+      if (many < 9 || byte[5] != 10 || byte[7] != 10) return ""
       at = 9 + byte[8]
       version = words(9, at - 1)
-      if (byte[at] != 18) return ""
+      if (at >= many || byte[at] != 18) return ""
       return version " " words(at + 2, at + 1 + byte[at + 1])
     }
     function is_lease(text,  out) {
       decode(text, 180)
       out = words(1, many)
-      return index(out, "/masterleases/") || index(out, "/peerserverleases/")
+      return out ~ /\/(masterleases|peerserverleases)\/[^\/]*$/ && !index(out, "/services/endpoints/")
     }
     BEGIN { RS = "{" }
     /"header":/ { answered = 1 }

@@ -29,7 +29,8 @@ pub struct RewriteEncrypted {
 /// Every object is patched with nothing. The API server writes an object anew whose value is encrypted with another key than the first, and holds on to the
 /// revision that it has read: what somebody else changes meanwhile is his, and written with the new key. Lists come in pages of 100. kubectl asks for each
 /// object and then patches it, and is not held back for ten requests: one call of it has five objects, one call comes after the other, and so some dozens
-/// of objects are written in a second at the most. Whoever is gone, or was changed, is done. Where there is no kubectl that lists, nothing is said to be done.
+/// of objects are written in a second at the most. Whoever is gone, or was changed, is done; of a
+/// kind that is deprecated there are warnings. Where there is no kubectl that lists, nothing is said to be done.
 const SCRIPT: &str = r#"kinds() {
   case $1 in
     '*.*') kube api-resources --verbs=list,patch --output=name;;
@@ -42,7 +43,7 @@ patch() {
   shift
   [ "$#" -gt 0 ] || return 0
   said=$(kube patch ${space:+"--namespace=$space"} --type=merge --patch='{}' --output=name -- "$kind" "$@" 2>&1 >/dev/null) && return
-  said=$(printf '%s\n' "$said" | grep -v -e '(NotFound)' -e '(Conflict)' | head -n 3)
+  said=$(printf '%s\n' "$said" | grep -v -e '(NotFound)' -e '(Conflict)' -e '^Warning: ' | head -n 3)
   [ -z "$said" ] || { printf '%s\n' "$said" >&2; failed=yes; }
 }
 rewrite() {
@@ -102,7 +103,7 @@ impl ReadsEncryption {
 }
 
 /// The name of the key in a mark: `k8s:enc:PROVIDER:v1:KEY:`.
-fn key_of(mark: &str) -> &str {
+pub(crate) fn key_of(mark: &str) -> &str {
     mark.split(':').nth(4).unwrap_or(mark)
 }
 

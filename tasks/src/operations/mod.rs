@@ -63,6 +63,7 @@ pub use cluster_admins::ClusterAdmins;
 pub use controllers_run::ControllersRun;
 pub use cordon::CordonNode;
 pub use drain::DrainNode;
+pub(crate) use encryption::key_of;
 pub use encryption::{ReadsEncryption, RewriteEncrypted};
 pub use end_api_server::EndApiServer;
 pub use endpoint_ready::EndpointReady;

@@ -1,6 +1,8 @@
 //! Where a cluster that runs is to come to that does not encrypt what etcd holds as its file asks for it: it encrypts nothing yet, or is to encrypt nothing any
 //! more, or other resources, or by another algorithm. It goes there by the stages of a key that is replaced ([`super::rotate_key`]).
 
+use std::collections::BTreeSet;
+
 use kok_crds::listed;
 use kok_crds::model::{Cluster, Host};
 
@@ -8,6 +10,7 @@ use super::make::Seen;
 use super::refusal::Refusal;
 use super::rotate_key::{at, keys, others, says_nothing, silent};
 use crate::encryption::{Layout, Provider, Target, age, covers, new_name};
+use crate::operations::key_of;
 use crate::preconditions;
 
 /// The way to how the file asks for it.
@@ -21,7 +24,7 @@ pub struct EncryptionChange {
     pub is_idle: bool,
 }
 
-/// Decides that.
+/// Decides that. Where one control plane was asked for what is encrypted in etcd ([`crate::observe::Look::EncryptedValues`]), also whether all of it can be read.
 ///
 /// # Errors
 /// [`Refusal`]s where it can't be changed now: all control planes have to answer, with API servers that say what they have read.
@@ -31,7 +34,10 @@ pub fn encryption_change(cluster: &Cluster, seen: &Seen, now_seconds: i64) -> Re
         return Err(refusals);
     }
     let mut refusals: Vec<Refusal> = cluster.control_planes().filter_map(|host| unfit(seen, host)).collect();
-    refusals.extend(preconditions::lost_encryption_key(cluster, seen).or_else(|| others(cluster, seen)).filter(|_| refusals.is_empty()));
+    let of_all = || preconditions::lost_encryption_key(cluster, seen).or_else(|| others(cluster, seen)).or_else(|| unknown(cluster, seen));
+    if refusals.is_empty() {
+        refusals.extend(of_all());
+    }
     if !refusals.is_empty() {
         return Err(refusals);
     }
@@ -61,6 +67,27 @@ fn may_stay(layout: &Layout, cluster: &Cluster, key: &str) -> bool {
             matches!(provider, Provider::Key { algorithm, .. } if *algorithm == wanted.algorithm) && entry.resources.iter().all(is_asked)
         })
     })
+}
+
+/// Values that are encrypted with a key which no control plane has: whatever is changed, nobody could read them.
+fn unknown(cluster: &Cluster, seen: &Seen) -> Option<Refusal> {
+    let known: BTreeSet<String> = cluster.control_planes().flat_map(|host| keys(seen, host).names()).collect();
+    let (host, values) =
+        cluster.control_planes().find_map(|host| Some((host, seen.observations(&host.name).encrypted_values.as_ref()?)))?;
+    let values = match values {
+        Ok(values) => values,
+        Err(said) => {
+            let refusal = at(host, "etcd does not say what its values are encrypted with").because(said.clone());
+            return Some(refusal.hint("repeat the command when `kokctl etcd status` shows all members").passing());
+        }
+    };
+    let (mark, count) = values.encrypted.iter().find(|(mark, _)| !known.contains(key_of(mark)))?;
+    let refusal = Refusal::new(format!("values in etcd are encrypted with {}, a key that no control plane has", key_of(mark)));
+    let refusal = refusal.at(format!("etcd, read on host {} ({})", host.name, host.address)).because(format!("{count} begin with {mark}"));
+    Some(refusal.hint(format!(
+        "put the key back into {} of all control planes, from a backup or the escrow; or delete these objects, if nobody needs them",
+        crate::api_files::ENCRYPTION
+    )))
 }
 
 fn unfit(seen: &Seen, host: &Host) -> Option<Refusal> {

@@ -39,7 +39,7 @@ pub fn replacing_key(cluster: &Cluster, seen: &Seen) -> Option<Refusal> {
     }
     let wanted = &cluster.settings.security.encryption;
     // What is left of encryption that has ended is for `apply`.
-    if !wanted.enabled && known.iter().all(|(_, layout)| layout.names().is_empty()) {
+    if !wanted.enabled && known.iter().all(|(_, layout)| !layout.is_empty() && layout.names().is_empty()) {
         return None;
     }
     let is_of_keys = known.iter().all(|(_, layout)| layout.is_as(wanted));
@@ -60,7 +60,8 @@ const GOES_ON: &str = "`kokctl secrets change-encryption` goes on with it; `appl
 
 /// The key is nowhere, though it was: the API servers that run may know it until they are restarted.
 pub(crate) fn lost(cluster: &Cluster, seen: &Seen) -> Option<Refusal> {
-    if cluster.control_planes().any(|host| has_key(seen.observations(&host.name)) || seen.facts(&host.name).is_none()) {
+    // One that is empty has no key either.
+    if cluster.control_planes().any(|host| layout(seen, host).is_some() || seen.facts(&host.name).is_none()) {
         return None;
     }
     let host = cluster.control_planes().find(|host| seen.observations(&host.name).contents.contains_key(ENCRYPTION_SUMMARY))?;
@@ -86,7 +87,8 @@ fn other(cluster: &Cluster, seen: &Seen) -> Option<Refusal> {
         position.map_or_else(|| variable.to_owned(), ToString::to_string)
     };
     if !wanted.enabled {
-        let (host, _) = known.iter().find(|(_, layout)| !layout.names().is_empty())?;
+        // What somebody has written by hand may have keys of which nothing is known here.
+        let (host, _) = known.iter().find(|(_, layout)| layout.is_empty() || !layout.names().is_empty())?;
         let refusal = Refusal::new("the cluster encrypts what etcd holds, and the file does not ask for it").at(at(host));
         return Some(refusal.because(format!("without {ENCRYPTION} the API servers could not read what is encrypted")).hint(CHANGES));
     }

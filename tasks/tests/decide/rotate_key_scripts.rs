@@ -70,6 +70,8 @@ fn pages(quoted: bool) -> (String, String) {
         entry("configmaps/default/a", "k8s"),
         entry("secrets/default/plain", "k8s\0\n\x0c\n\x02v1\x12\x06Secret\x12"),
         entry("deployments/default/a", "k8s\0\n\x15\n\x07apps/v1\x12\nDeployment"),
+        entry("services/endpoints/masterleases/a", "k8s\0\n\x0f\n\x02v1\x12\tEndpoints"),
+        entry("x/short", "k8s\0\n"),
         entry("masterleases/10.0.0.1", "k8s\0\n\x0f\n\x02v1\x12\tEndpoints"),
         entry("services/endpoints/default/a", "k8s\0\n\x0f\n\x02v1\x12\tEndpoints"),
         entry("ranges/serviceips", "k8s\0\n\x15\n\x02v1\x12\x0fRangeAllocation"),
@@ -95,7 +97,7 @@ fn are_counted(found: EncryptedValues, by: &str) {
     ];
     assert_eq!(found.encrypted, expected.map(|(mark, count)| (mark.to_owned(), count)).into(), "{by}");
     // Of API servers' own leases and of what nobody serves nothing is said.
-    let expected = [("deployments.apps", 1), ("endpoints", 1), ("secrets", 2), ("widgets.example.org", 1)];
+    let expected = [("deployments.apps", 1), ("endpoints", 2), ("secrets", 2), ("widgets.example.org", 1)];
     assert_eq!(found.plain, expected.map(|(resource, count)| (resource.to_owned(), count)).into(), "{by}");
 }
 
@@ -245,6 +247,9 @@ fn only_what_can_not_be_written_is_a_failure() {
         let passes = "echo 'Error from server (NotFound): secrets \"s1\" not found' >&2; echo 'Error from server (Conflict): Operation cannot' >&2; exit 1";
         let (ended, patched, said) = rewritten(&host(&[("kubectl", &kubectl("true", passes))]), &["secrets"], shell);
         assert!(ended && said.is_empty() && patched.lines().count() == 4, "{said}");
+        let warns = "echo 'Warning: v1 Endpoints is deprecated' >&2; echo 'Error from server (Conflict): Operation cannot' >&2; exit 1";
+        let (ended, _, said) = rewritten(&host(&[("kubectl", &kubectl("true", warns))]), &["secrets"], shell);
+        assert!(ended && said.is_empty(), "{said}");
         let denied = "case $* in *s6*) echo 'Error from server: admission webhook \"w\" denied the request' >&2; exit 1;; esac";
         let (ended, patched, said) = rewritten(&host(&[("kubectl", &kubectl("true", denied))]), &["secrets"], shell);
         assert!(!ended && said.contains("webhook") && patched.lines().count() == 4, "{said}");

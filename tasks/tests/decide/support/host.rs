@@ -319,7 +319,7 @@ impl Host {
 
     /// The keys to encrypt with that its file has.
     pub(crate) fn encryption_keys(&self) -> EncryptionKeys {
-        let Some(file) = self.paths.get(ENCRYPTION) else { return EncryptionKeys::default() };
+        let Some(file) = self.paths.get(ENCRYPTION).filter(|file| !file.content.is_empty()) else { return EncryptionKeys::default() };
         let keys = encryption_keys(&file.content);
         let manifest = self.paths.get("/etc/kubernetes/manifests/kube-apiserver.yaml");
         let reads = |manifest: &str| manifest.contains("encryption-provider-config") && !manifest.contains("# reads its keys once");
