@@ -235,12 +235,22 @@ pub(super) fn silent(seen: &Seen, host: &Host) -> Option<Refusal> {
 
 /// Without that nobody would know when an old key may go, and what was begun could not come to its end.
 pub(super) fn says_nothing(seen: &Seen, host: &Host) -> Option<Refusal> {
-    let says = seen.observations(&host.name).encryption_read.as_ref().is_some_and(|read| read.digest.is_some());
-    (!says).then(|| {
-        at(host, "its API server does not say which keys it has read")
-            .because("its metrics lack `apiserver_encryption_config_controller_last_config_info`, which Kubernetes has from 1.34 on")
-            .hint("`kokctl upgrade` first; if it is 1.34 or later, look into `kubectl get --raw /metrics` at that API server")
-    })
+    let read = seen.observations(&host.name).encryption_read.clone().unwrap_or_default();
+    // Since when it runs is in every answer.
+    match (read.digest, read.age_seconds) {
+        (Some(_), _) => None,
+        (None, None) => {
+            let refusal = at(host, "its API server was asked which keys it has read, and did not answer in time")
+                .because("it is busy, or is just starting");
+            Some(refusal.hint("repeat the command; see `kokctl status` if it stays so").passing())
+        }
+        (None, Some(_)) => {
+            let refusal = at(host, "its API server does not say which keys it has read");
+            let refusal = refusal
+                .because("its metrics lack `apiserver_encryption_config_controller_last_config_info`, which Kubernetes has from 1.34 on");
+            Some(refusal.hint("`kokctl upgrade` first; if it is 1.34 or later, look into `kubectl get --raw /metrics` at that API server"))
+        }
+    }
 }
 
 pub(super) fn at(host: &Host, what: &str) -> Refusal {

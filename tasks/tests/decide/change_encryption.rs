@@ -254,6 +254,8 @@ fn what_keeps_it_from_being_changed_is_said_with_its_host() {
     assert!(said.contains("cp2") && said.contains("etcd failed") && !said.contains("cp1"), "{said}");
     let said = refused(&|seen| seen.encryption_read.as_mut().unwrap().digest = None);
     assert!(said.contains("does not say which keys it has read") && said.contains("cp2"), "{said}");
+    let said = refused(&|seen| seen.encryption_read = Some(Default::default()));
+    assert!(said.contains("did not answer in time") && said.contains("repeat the command") && !said.contains("1.34"), "{said}");
     let said = refused(&|seen| seen.encryption_keys.as_mut().unwrap().sum = "other".to_owned());
     assert!(said.contains("cp1, cp2 have other keys of the same names"), "{said}");
     let said = refused(&|seen| seen.encryption_keys.as_mut().unwrap().layout = Default::default());
