@@ -35,6 +35,8 @@ mod replace;
 mod report;
 mod reset;
 mod restore;
+#[cfg(feature = "operator")]
+mod run_of_operation;
 mod run_show;
 mod run_text;
 mod runs;
@@ -176,7 +178,7 @@ pub fn main() -> ExitCode {
                 #[cfg(feature = "operator")]
                 Verb::Watch(arguments) => watch::run(&arguments).await,
                 Verb::Runs(arguments) => runs::run(&arguments),
-                Verb::Run(arguments) => run_show::run(&arguments),
+                Verb::Run(arguments) => run_show::run(&arguments).await,
                 Verb::KnownHosts(arguments) => known_hosts::run(&arguments).await,
                 Verb::Completions(arguments) => completions::run(&arguments, Cli::command()),
                 Verb::Man(arguments) => man::run(&arguments, Cli::command()),

@@ -64,6 +64,10 @@ pub(super) struct Arguments {
     /// Where /livez and /readyz are served
     #[arg(long, value_name = "ADDRESS:PORT")]
     health: Option<SocketAddr>,
+    /// Where a page shows clusters, hosts and runs, to look at. It asks nobody who they are, so only an address of loopback is taken: `kubectl port-forward`
+    /// reaches it
+    #[arg(long, value_name = "ADDRESS:PORT")]
+    web: Option<SocketAddr>,
     /// What this replica is called in Leases and on hosts; by default the name of the machine
     #[arg(long, value_name = "NAME")]
     identity: Option<String>,
@@ -105,6 +109,7 @@ fn settings(arguments: &Arguments) -> Result<Settings, Failure> {
         history: usize::from(arguments.history),
         metrics: arguments.metrics,
         health: arguments.health,
+        web: arguments.web,
         identity: arguments.identity.clone().map_or_else(machine, Ok)?,
         accept_new_host_keys: arguments.accept_new_host_keys,
         stop: ended()?,

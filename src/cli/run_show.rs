@@ -4,9 +4,11 @@ use clap::{Args, Subcommand};
 use serde::Serialize;
 
 use super::process;
+#[cfg(feature = "operator")]
+use super::run_of_operation::OfOperation;
 use super::run_text::{run_text, timeline_text};
 use crate::failure::Failure;
-use crate::state::{Record, Timeline};
+use crate::state::{Record, Story, Timeline};
 use crate::ui::{json_line, line, status_line};
 
 /// Look at one run
@@ -24,8 +26,13 @@ enum Verb {
 
 #[derive(Debug, Args)]
 struct Show {
-    /// Name of the run, its beginning or end, or `latest`
-    run: String,
+    /// Name of the run, its beginning or end, or `latest`; of an operation the last one by default
+    #[cfg_attr(feature = "operator", arg(required_unless_present = "operation"))]
+    #[cfg_attr(not(feature = "operator"), arg(required = true))]
+    run: Option<String>,
+    #[cfg(feature = "operator")]
+    #[command(flatten)]
+    of: OfOperation,
     /// Show where the time went: per host, and the chain of steps that made the run as long as it was
     #[arg(long)]
     timeline: bool,
@@ -41,11 +48,10 @@ struct Document<'a> {
     timeline: Timeline,
 }
 
-pub(super) fn run(arguments: &Arguments) -> Result<(), Vec<Failure>> {
+pub(super) async fn run(arguments: &Arguments) -> Result<(), Vec<Failure>> {
     let Verb::Show(show) = &arguments.verb;
     let one = |failure: Failure| vec![failure];
-    let state = process::state().map_err(one)?;
-    let story = state.read_run(&state.find_run(&show.run).map_err(one)?).map_err(one)?;
+    let (story, others) = story(show).await.map_err(one)?;
     let record = Record::of(&story);
     if show.json {
         return json_line(&Document { record: &record, timeline: Timeline::of(&record) });
@@ -58,5 +64,19 @@ pub(super) fn run(arguments: &Arguments) -> Result<(), Vec<Failure>> {
     if story.unknown > 0 {
         status_line(&format!("{} events are of kinds that this kokctl does not know", story.unknown));
     }
+    if !others.is_empty() {
+        status_line(&format!("other runs of the operation: {}", others.join(", ")));
+    }
     Ok(())
+}
+
+/// The run that is meant, and the names of others of the same operation.
+async fn story(show: &Show) -> Result<(Story, Vec<String>), Failure> {
+    #[cfg(feature = "operator")]
+    if let Some(found) = show.of.story(show.run.as_deref()).await? {
+        return Ok(found);
+    }
+    let state = process::state()?;
+    let wanted = show.run.as_deref().unwrap_or("latest");
+    Ok((state.read_run(&state.find_run(wanted)?)?, Vec::new()))
 }

@@ -6,7 +6,7 @@ use kok_crds::{count, counted};
 
 use crate::event::Lane;
 use crate::failure::{Failure, Kind};
-use crate::state::{Ending, Fate, HostTime, Link, Record, StepRecord, Timeline};
+use crate::state::{Ending, Fate, Link, Record, StepRecord, Timeline};
 use crate::ui::duration;
 
 /// `2026-11-21 12:40:00`, from RFC 3339.
@@ -144,7 +144,7 @@ fn host_lines(record: &Record, timeline: &Timeline) -> Vec<String> {
     for host in timeline.hosts.iter().take(MOST_HOSTS) {
         let [scripts, streams, waits, idle] =
             [host.scripts_milliseconds, host.streams_milliseconds, host.waits_milliseconds, host.idle_milliseconds].map(duration);
-        lines.push(format!("{:width$}  {}  {scripts:>10} {streams:>10} {waits:>10} {idle:>10}", host.host, picture(host, end)));
+        lines.push(format!("{:width$}  {}  {scripts:>10} {streams:>10} {waits:>10} {idle:>10}", host.host, host.picture(end, COLUMNS)));
     }
     if timeline.hosts.len() > MOST_HOSTS {
         let others = counted(timeline.hosts.len() - MOST_HOSTS, "host that was", "hosts that were");
@@ -152,19 +152,4 @@ fn host_lines(record: &Record, timeline: &Timeline) -> Vec<String> {
     }
     lines.push(format!("{:width$}  # script, = stream, ~ waiting, . nothing; {} wide", "", duration(end)));
     lines
-}
-
-/// What a host did, from the beginning of the run to its end.
-fn picture(host: &HostTime, end: u64) -> String {
-    let column = |index: u64| {
-        let (from, to) = (end * index / COLUMNS, end * (index + 1) / COLUMNS);
-        let busy = |lane: Lane| host.spans.iter().any(|(of, began, ended)| *of == lane && *began < to.max(from + 1) && *ended > from);
-        match (busy(Lane::Script), busy(Lane::Stream), busy(Lane::Wait)) {
-            (true, ..) => '#',
-            (_, true, _) => '=',
-            (_, _, true) => '~',
-            _ => '.',
-        }
-    };
-    (0..COLUMNS).map(column).collect()
 }

@@ -16,6 +16,7 @@ use super::definitions;
 use super::lasting;
 use super::metrics::Metrics;
 use super::object::MANAGER;
+use super::page::Board;
 use super::shared::{LOOKS, Settings, Shared};
 use crate::clock::Clock;
 use crate::failure::{Failure, Kind};
@@ -58,6 +59,7 @@ pub(super) async fn connect(settings: Settings, engine: Handle, metrics: Arc<Met
         identity,
         engine,
         metrics,
+        board: Board::default(),
     };
     Ok((shared, first_start))
 }

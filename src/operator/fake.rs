@@ -72,6 +72,7 @@ pub(super) fn attendant(fake: &Fake, client: Client, runs: usize) -> Attendant {
         history: 30,
         metrics: None,
         health: None,
+        web: None,
         identity: "a".to_owned(),
         accept_new_host_keys: false,
         stop: watch::channel(false).1,
@@ -90,6 +91,7 @@ pub(super) fn attendant(fake: &Fake, client: Client, runs: usize) -> Attendant {
         identity: "a".to_owned(),
         engine: tokio::runtime::Handle::current(),
         metrics: Arc::default(),
+        board: super::page::Board::default(),
     };
     Attendant {
         shared: Arc::new(shared),

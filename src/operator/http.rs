@@ -57,7 +57,7 @@ fn code(is_well: bool) -> (StatusCode, &'static str) {
 pub(super) async fn serve_health(address: SocketAddr, health: Arc<Health>) -> Result<(), Failure> {
     let live = |State(health): State<Arc<Health>>| async move { code(health.is_alive(Clock::seconds())) };
     let ready = |State(health): State<Arc<Health>>| async move { code(health.is_ready(Clock::seconds())) };
-    serve(address, Router::new().route("/livez", get(live)).route("/readyz", get(ready)).with_state(health)).await
+    serve(address, Router::new().route("/livez", get(live)).route("/readyz", get(ready)).with_state(health), "--health").await
 }
 
 /// Answers `/metrics` there, for as long as the program runs.
@@ -66,13 +66,17 @@ pub(super) async fn serve_health(address: SocketAddr, health: Arc<Health>) -> Re
 /// [`Failure`] if nobody can listen there.
 pub(super) async fn serve_metrics(address: SocketAddr, metrics: Arc<Metrics>) -> Result<(), Failure> {
     let text = |State(metrics): State<Arc<Metrics>>| async move { metrics.text() };
-    serve(address, Router::new().route("/metrics", get(text)).with_state(metrics)).await
+    serve(address, Router::new().route("/metrics", get(text)).with_state(metrics), "--metrics").await
 }
 
-async fn serve(address: SocketAddr, router: Router) -> Result<(), Failure> {
+/// Answers there, for as long as the program runs. `option` is the one by which another address is given.
+///
+/// # Errors
+/// [`Failure`] if nobody can listen there.
+pub(super) async fn serve(address: SocketAddr, router: Router, option: &str) -> Result<(), Failure> {
     let listener = TcpListener::bind(address).await.map_err(|error| {
         let failure = Failure::new(Kind::Input, format!("nobody can listen at {address}")).because(error.to_string());
-        failure.hint("give another address with --health or --metrics")
+        failure.hint(format!("give another address with {option}"))
     })?;
     tokio::spawn(async move {
         if let Err(error) = axum::serve(listener, router).await {

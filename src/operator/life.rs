@@ -4,6 +4,7 @@ mod approved;
 mod begin;
 mod boots;
 mod end;
+mod kept;
 mod prepared;
 mod run;
 mod trusted;

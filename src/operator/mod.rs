@@ -23,6 +23,8 @@ mod group;
 mod history;
 mod http;
 mod inputs;
+mod journal;
+mod journals;
 mod lasting;
 mod lease;
 mod life;
@@ -31,6 +33,7 @@ mod metrics;
 mod object;
 mod outputs;
 mod owned;
+mod page;
 mod progress;
 mod retry;
 mod serve;
@@ -53,6 +56,7 @@ use crate::failure::{Failure, Kind};
 
 pub use follow::Seen;
 pub use group::Group;
+pub use journals::{OperationRun, operation_run};
 pub use shared::Settings;
 pub use watching::{Watched, watch};
 
@@ -83,6 +87,10 @@ async fn serve_with(
     health: &Arc<http::Health>,
 ) -> Result<(), Failure> {
     let (shared, first_start) = connect::connect(settings, engine, metrics).await?;
-    serve::Server::new(Arc::new(shared), first_start, Arc::clone(health)).serve().await;
+    let shared = Arc::new(shared);
+    if let Some(address) = shared.settings.web {
+        page::serve_page(address, Arc::clone(&shared)).await?;
+    }
+    serve::Server::new(shared, first_start, Arc::clone(health)).serve().await;
     Ok(())
 }

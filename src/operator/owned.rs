@@ -53,7 +53,7 @@ where
     let Some(found) = api.get_opt(&name).await? else {
         return api.create(&PostParams::default(), wanted).await.map(|_| Put::Done);
     };
-    if !found.owner_references().iter().any(|owner| wanted.owner_references().iter().any(|ours| is_same(owner, ours))) {
+    if !goes_with(found.owner_references(), wanted.owner_references()) {
         return Ok(Put::Taken);
     }
     // Whoever makes another one of it meanwhile, or changes it, is not overwritten.
@@ -62,6 +62,11 @@ where
         metadata.insert("resourceVersion".to_owned(), json!(found.resource_version()));
     }
     api.patch(&name, &PatchParams::apply(MANAGER), &Patch::Merge(&patch)).await.map(|_| Put::Done)
+}
+
+/// Whether an object goes with one of those with which another one goes.
+pub(super) fn goes_with(found: &[OwnerReference], wanted: &[OwnerReference]) -> bool {
+    found.iter().any(|owner| wanted.iter().any(|ours| is_same(owner, ours)))
 }
 
 /// Whether two references are to the same, or to one of the same name that there was before it: what went with that one is removed a while after it, and

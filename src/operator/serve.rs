@@ -20,6 +20,7 @@ use super::group::{ClusterKey, Group};
 use super::history::History;
 use super::http::Health;
 use super::metrics::Told;
+use super::page::Card;
 use super::shared::Shared;
 use super::status::ANSWER;
 use super::stores::{Stores, What};
@@ -237,6 +238,10 @@ impl Server {
             active.deadline = self.deadline(key, &active.operation, now);
         }
         self.shared.metrics.cluster(key, self.stores.cluster(key).map(|cluster| Told::of(&cluster.data, &view)));
+        if self.shared.settings.web.is_some() {
+            let (cluster, operations) = (self.stores.cluster(key), self.stores.operations(key));
+            self.shared.board.put(key, Card::of(key, cluster.map(AsRef::as_ref), operations));
+        }
         let intents = decide(&view, now);
         // Everything is decided anew, also when to look again.
         self.later.remove(key);

@@ -15,6 +15,7 @@ use tokio::sync::{Semaphore, watch};
 use super::group::Group;
 use super::metrics::Metrics;
 use super::object;
+use super::page::Board;
 use crate::artifacts::BundleFolder;
 use crate::remote::{Limits, Passphrases, Surroundings, Transport, Variables};
 use crate::state::{Controller, StateFolder};
@@ -45,6 +46,8 @@ pub struct Settings {
     pub metrics: Option<SocketAddr>,
     /// Where `/livez` and `/readyz` are served, if anywhere.
     pub health: Option<SocketAddr>,
+    /// Where the page is served, if anywhere: an address of loopback.
+    pub web: Option<SocketAddr>,
     /// What this replica is called.
     pub identity: String,
     /// Whether a host key that is not known is trusted at the first look.
@@ -78,6 +81,8 @@ pub(super) struct Shared {
     pub(super) limits: Arc<Limits>,
     pub(super) recorder: Recorder,
     pub(super) metrics: Arc<Metrics>,
+    /// What the page shows.
+    pub(super) board: Board,
 }
 
 impl Shared {

@@ -77,6 +77,8 @@ pub(super) struct OperationStatus {
     /// The digest of a plan that was only shown, and where it is.
     pub(super) shown: Option<(String, Option<String>)>,
     pub(super) inputs: Value,
+    /// Where the journals of its runs are, and how many bytes the last one has there.
+    pub(super) journal: Option<(String, usize)>,
     pub(super) error: Option<Failure>,
     pub(super) conditions: Vec<Condition>,
 }
@@ -107,7 +109,8 @@ impl OperationStatus {
             "replica": self.replica, "invocationsDone": self.invocations_done,
             "fruitlessAttempts": self.fruitless,
             "plan": self.plan(), "progress": self.progress.json(self.phase == Phase::Succeeded), "hosts": self.progress.hosts_json(usize::MAX),
-            "inputs": self.inputs, "lastError": self.error.as_ref().map(error_json), "conditions": conditions,
+            "inputs": self.inputs, "journal": self.journal.as_ref().map(|(place, bytes)| json!({"configMap": place, "bytes": bytes})),
+            "lastError": self.error.as_ref().map(error_json), "conditions": conditions,
         });
         fit(&mut status, |most| self.progress.hosts_json(most));
         json!({"status": status})

@@ -23,6 +23,17 @@ pub struct Story {
     pub alive: bool,
 }
 
+impl Story {
+    /// Reads the journal of a run that is kept elsewhere, as it was written. `alive` says whether its run is at work.
+    ///
+    /// # Errors
+    /// Why it is none that this version reads.
+    pub fn read(id: &str, text: &[u8], alive: bool) -> Result<Self, String> {
+        let (events, unknown) = parse(text)?;
+        Ok(Self { id: id.to_owned(), events, unknown, alive })
+    }
+}
+
 impl StateFolder {
     /// Names of all runs, the oldest first.
     ///

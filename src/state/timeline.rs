@@ -70,6 +70,25 @@ struct Done<'a> {
     ended: u64,
 }
 
+impl HostTime {
+    /// What the host did from the beginning of the run to `end`, in milliseconds, in so many columns: `#` for a script, `=` for a stream, `~` for waiting
+    /// and `.` for nothing.
+    #[must_use]
+    pub fn picture(&self, end: u64, columns: u64) -> String {
+        let column = |index: u64| {
+            let (from, to) = (end * index / columns, end * (index + 1) / columns);
+            let busy = |lane: Lane| self.spans.iter().any(|(of, began, ended)| *of == lane && *began < to.max(from + 1) && *ended > from);
+            match (busy(Lane::Script), busy(Lane::Stream), busy(Lane::Wait)) {
+                (true, ..) => '#',
+                (_, true, _) => '=',
+                (_, _, true) => '~',
+                _ => '.',
+            }
+        };
+        (0..columns).map(column).collect()
+    }
+}
+
 impl Timeline {
     /// The timeline of a run; steps that did not end are taken to have lasted to the end of its journal.
     #[must_use]

@@ -1,8 +1,9 @@
 #!/bin/sh
 # Checks that this machine has what a target needs, and installs the Debian packages that are missing.
 #
-# usage: setup.sh unit|bundle|demo|test|calico
+# usage: setup.sh unit|bundle|demo|test|calico|page
 #   calico  what a bundle with Calico is built with, besides
+#   page    a browser, and what drives it, for the operator's page
 # Packages are touched only when one is missing, and only as root. Rust and Go are checked, never installed.
 # shellcheck source=common.sh
 . "$(dirname -- "$0")/common.sh"
@@ -15,6 +16,7 @@ calico='conntrack ipset'
 bundle='binutils libseccomp-dev iptables netbase nftables pkgconf|pkg-config'
 lab='debootstrap systemd systemd-container iproute2 nftables openssh-client util-linux'
 # Debian's own Vagrant, with what judges the settings of libvirt; VirtualBox' plugin is a part of it.
+page='chromium chromium-driver curl'
 tests='openssh-server sudo openssl fish tcsh zsh vagrant vagrant-libvirt'
 
 case $target in
@@ -23,7 +25,8 @@ case $target in
     demo) packages="$compiler $bundle $lab" ;;
     test) packages="$compiler $bundle $lab $tests" ;;
     calico) packages="$compiler $bundle $calico" ;;
-    *) fail "setup.sh does not know the target $target" '' '' 'one of unit, bundle, demo, test, calico' ;;
+    page) packages=$page ;;
+    *) fail "setup.sh does not know the target $target" '' '' 'one of unit, bundle, demo, test, calico, page' ;;
 esac
 
 os() { sed -n "s/^$1=//p" /etc/os-release 2>/dev/null | tr -d '"'; }

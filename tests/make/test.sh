@@ -126,6 +126,7 @@ every_part() {
     left=$(for one in $parts; do case $one in code | histories | readers | dist) ;; *) echo "$one" ;; esac done)
     if [ -n "$parts" ] && [ -z "$left" ]; then return; fi
     programs
+    if is_wanted page; then part 'a browser' sh tests/make/setup.sh page; fi
     if is_wanted calico; then part 'bundle with Calico' bundle_with_calico; fi
     for one in ${known#code histories readers dist }; do
         if is_wanted "$one"; then

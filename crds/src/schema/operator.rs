@@ -159,6 +159,7 @@ pub(super) fn operation_status() -> (Vec<&'static str>, Vec<Property>) {
         "progress",
         "hosts",
         "inputs",
+        "journal",
         "lastError",
     ];
     const PHASES: [&str; 10] =
@@ -178,6 +179,7 @@ pub(super) fn operation_status() -> (Vec<&'static str>, Vec<Property>) {
         property("progress", "How far the run is.", progress()),
         property("hosts", "Its hosts, those in trouble first.", list(host)),
         property("inputs", "What it is done by.", inputs()),
+        property("journal", "What its runs did, step by step.", journal()),
         last_error(),
     ];
     (names, properties)
@@ -215,6 +217,12 @@ fn inputs() -> Value {
         text("versions", "What stands for the versions of everything that the Cluster names."),
     ];
     map(&["secret", "sshSecretResourceVersion", "clusterGeneration", "versions"], &[], properties)
+}
+
+fn journal() -> Value {
+    let place =
+        text("configMap", "Namespace and name of the ConfigMap with the events of each run; `kokctl run show --operation NAME` reads it.");
+    map(&["configMap", "bytes"], &[], vec![place, count("bytes", "Length of the last one, packed.")])
 }
 
 fn of_host(more: Vec<Property>) -> Vec<Property> {

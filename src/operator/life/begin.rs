@@ -156,6 +156,8 @@ fn status(found: &Objects, replica: &str) -> OperationStatus {
         digest: text("/status/digest").filter(|_| !is_open(data)).unwrap_or_else(|| digest(data)),
         attempt,
         run: text("/status/run"),
+        journal: text("/status/journal/configMap")
+            .map(|place| (place, usize::try_from(number(data, "/status/journal/bytes")).unwrap_or_default())),
         replica: replica.to_owned(),
         invocations_done: usize::try_from(number(data, "/status/invocationsDone")).unwrap_or_default(),
         fruitless: fruitless(data),

@@ -178,6 +178,7 @@ impl Life {
         let (take_over, boots) = (attempts.take_over, attempts.boots.clone());
         let gives_up = Made::of(&self.found.operation).is_some_and(|made| made.why == Why::Deletion && made.note.gives_up);
         let (keeper, noted) = Keeper::new(Arc::clone(gate), &boots);
+        let keeping = self.keeps_journal(&name);
         let listener = tokio::spawn(pass_on(self.wish.clone(), stop, self.writer.sender()));
         self.writer.change(|status| (status.run, status.error) = (Some(name.clone()), None));
         tracing::info!(cluster = %self.at.key, operation = self.at.operation, run = name, verb = task.verb.as_str(), "begins");
@@ -195,6 +196,7 @@ impl Life {
         thread.map_err(|error| defect(&error.to_string()))?;
         let ended = self.ended(task, done, noted).await.unwrap_or_else(|| Err(defect("its thread has ended before it")));
         listener.abort();
+        keeping.finish().await;
         ended
     }
 

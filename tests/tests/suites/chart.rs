@@ -127,6 +127,7 @@ fn every_value_is_followed() {
         "--state=/state",
         "--health=0.0.0.0:8081",
         "--metrics=0.0.0.0:8080",
+        "--web=127.0.0.1:8082",
         "--runs=2",
         "--run-deadline=2000000",
         "--history=5",

@@ -63,6 +63,8 @@ mod own_etcd;
 mod own_members;
 mod own_recovery;
 mod packages;
+mod page;
+mod page_story;
 mod prepared;
 mod pulled;
 mod reboots;

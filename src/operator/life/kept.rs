@@ -1,0 +1,118 @@
+//! Keeping the journal of a run where people of the meta-cluster can read it, while it goes on and at its end.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
+use kube::Client;
+use tokio::sync::{oneshot, watch};
+use tokio::task::JoinHandle;
+use tokio::time::timeout;
+
+use super::super::journal::{keep, packed};
+use super::super::outputs::owner;
+use super::super::owned::{Put, taken};
+use super::super::status::{ANSWER, OperationStatus};
+use super::Life;
+use crate::state::StateFolder;
+
+/// A run may be looked at soon, and afterwards costs the API server one write a minute.
+const FIRST: Duration = Duration::from_secs(15);
+const EVERY: Duration = Duration::from_secs(60);
+/// The last word is tried so often, with this pause.
+const TRIES: usize = 3;
+const PAUSE: Duration = Duration::from_secs(5);
+
+/// Keeps the journal of a run until its end.
+pub(super) struct Keeping {
+    task: JoinHandle<()>,
+    end: oneshot::Sender<()>,
+}
+
+impl Keeping {
+    /// Keeps it a last time, and waits for that: a minute at the most.
+    pub(super) async fn finish(self) {
+        let Self { task, end } = self;
+        let _ = end.send(());
+        let _ = task.await;
+    }
+}
+
+struct Kept {
+    client: Client,
+    state: StateFolder,
+    home: String,
+    name: String,
+    owner: OwnerReference,
+    run: String,
+    status: Arc<watch::Sender<OperationStatus>>,
+    /// Whether it was said that it can't be kept.
+    is_told: bool,
+}
+
+impl Life {
+    /// Begins to keep the journal of a run.
+    pub(super) fn keeps_journal(&self, run: &str) -> Keeping {
+        let shared = &self.at.shared;
+        let mut kept = Kept {
+            client: shared.client.clone(),
+            state: shared.state(self.at.key.group),
+            home: self.home.clone(),
+            name: self.name_of("journal"),
+            owner: owner(&self.found.operation, false),
+            run: run.to_owned(),
+            status: self.writer.sender(),
+            is_told: false,
+        };
+        let (end, mut ended) = oneshot::channel();
+        let task = tokio::spawn(async move {
+            let mut pause = FIRST;
+            while timeout(pause, &mut ended).await.is_err() {
+                kept.once().await;
+                pause = EVERY;
+            }
+            for _ in 0..TRIES {
+                if kept.once().await {
+                    return;
+                }
+                tokio::time::sleep(PAUSE).await;
+            }
+        });
+        Keeping { task, end }
+    }
+}
+
+impl Kept {
+    /// Whether there is no sense in another try.
+    async fn once(&mut self) -> bool {
+        let Some(text) = self.state.journal_of(&self.run) else { return true };
+        let Some(bytes) = packed(text.as_bytes()) else {
+            self.told("it is too long");
+            return true;
+        };
+        let length = bytes.len();
+        let place = (self.home.as_str(), self.name.as_str());
+        match timeout(ANSWER, keep(&self.client, place, self.owner.clone(), (&self.run, bytes))).await {
+            Ok(Ok(Put::Done)) => {
+                let place = format!("{}/{}", self.home, self.name);
+                self.status.send_modify(|status| status.journal = Some((place, length)));
+                true
+            }
+            Ok(Ok(Put::Taken)) => {
+                self.told(&taken("configmap", &self.home, &self.name).one_line());
+                true
+            }
+            Ok(Err(error)) => {
+                self.told(&error.to_string());
+                false
+            }
+            Err(_) => false,
+        }
+    }
+
+    fn told(&mut self, because: &str) {
+        if !std::mem::replace(&mut self.is_told, true) {
+            tracing::warn!(run = self.run, because, "the journal can't be kept in {}/{}", self.home, self.name);
+        }
+    }
+}

@@ -1,0 +1,263 @@
+// The page of kokctl's operator. What comes from hosts and objects becomes text nodes alone: nothing of it is ever read as HTML.
+"use strict";
+
+const $ = (id) => document.getElementById(id);
+const rows = new Map();
+let chosen = null, operation = null, detail = null, shownRun = "", run = null, build = null, source = null, since = null, asked = 0;
+
+/** An element; texts among its children become text nodes. */
+function el(tag, attributes, ...children) {
+  const made = document.createElement(tag);
+  for (const [name, value] of Object.entries(attributes || {})) {
+    if (value !== null && value !== undefined && value !== false) made.setAttribute(name, value);
+  }
+  made.append(...children.flat(2).filter((child) => child !== null && child !== undefined && child !== "").map((child) => child instanceof Node ? child : String(child)));
+  return made;
+}
+
+const fill = (id, ...children) => $(id).replaceChildren(...children.flat(2).filter((child) => child));
+const count = (number, one, many) => `${number} ${number === 1 ? one : many || one + "s"}`;
+const seconds = (ms) => ms < 100000 ? `${(ms / 1000).toFixed(1)} s` : `${Math.floor(ms / 60000)} min ${Math.round(ms % 60000 / 1000)} s`;
+const when = (text) => text ? new Date(text).toLocaleString() : "";
+const tone = (phase) => ({ Ready: "good", Succeeded: "good", Degraded: "bad", Failed: "bad", Missing: "bad", Cancelled: "warn", AwaitingApproval: "warn",
+  Deleting: "warn", Resuming: "warn", Cancelling: "warn", Suspended: "warn", Provisioning: "busy", Running: "busy", Planning: "busy" })[phase] || "soft";
+const word = (phase) => el("span", { class: tone(phase) }, phase || "Pending");
+
+/** `#/GROUP/CLUSTER[/OPERATION]`. */
+function route() {
+  const [group, name, named] = location.hash.replace(/^#\//, "").split("/").map(decodeURIComponent);
+  const id = group && name ? `${group}/${name}` : null;
+  const isOther = id !== chosen;
+  [chosen, operation, shownRun, run] = [id, named || null, "", null];
+  if (isOther) detail = null;
+  if (isOther || !source) connect(); else draw();
+  if (operation) ask();
+}
+
+const link = (id, ...more) => "#/" + [...id.split("/"), ...more].map(encodeURIComponent).join("/");
+
+function connect() {
+  if (source) source.close();
+  source = new EventSource("/events" + (chosen ? "?cluster=" + encodeURIComponent(chosen) : ""));
+  source.onmessage = (message) => take(JSON.parse(message.data));
+  const mine = source;
+  source.onerror = () => {
+    if (mine !== source) return;
+    since = since || new Date();
+    tell();
+    // What was refused is not tried again by the browser itself.
+    if (mine.readyState === EventSource.CLOSED) setTimeout(() => mine === source && connect(), 2000);
+  };
+}
+
+function tell() {
+  $("link").className = since ? "off" : "on";
+  $("link").textContent = since ? `not connected since ${since.toLocaleTimeString()}; trying again` : "live";
+}
+
+function take(news) {
+  if (news.build) {
+    // Another version of the operator has another page.
+    if (build && build !== news.build) return location.reload();
+    build = news.build;
+    rows.clear();
+    $("replica").textContent = `as ${news.replica} sees it`;
+  }
+  since = null;
+  tell();
+  for (const row of news.rows || []) rows.set(row.id, row);
+  for (const id of news.gone || []) rows.delete(id);
+  if ("cluster" in news) detail = news.cluster;
+  if ((news.gone || []).includes(chosen)) detail = null;
+  if (operation && news.cluster) ask();
+  draw();
+}
+
+function draw() {
+  drawClusters();
+  if (!chosen) fill("detail", welcome());
+  else if (operation) drawRun();
+  else fill("detail", cluster());
+}
+
+function welcome() {
+  const said = rows.size ? "Choose a cluster." : "There is no Cluster yet: `kubectl apply` one, and an operation for it.";
+  return el("p", { class: "soft" }, said);
+}
+
+const WORST = ["Degraded", "Missing", "Deleting", "Provisioning", "Pending"];
+const rank = (row) => WORST.includes(row.phase) ? WORST.indexOf(row.phase) : WORST.length;
+
+function drawClusters() {
+  const wanted = $("filter").value.trim().toLowerCase();
+  const all = [...rows.values()].filter((row) => `${row.id} ${row.phase} ${row.version || ""}`.toLowerCase().includes(wanted));
+  all.sort((one, other) => rank(one) - rank(other) || one.id.localeCompare(other.id));
+  const groups = new Set([...rows.values()].map((row) => row.group));
+  fill("clusters", all.slice(0, 300).map((row) => el("a", { class: "cluster" + (row.id === chosen ? " chosen" : ""), href: link(row.id), "data-cluster": row.id },
+    el("b", null, row.name), word(row.phase), groups.size > 1 ? el("span", { class: "soft" }, ` ${row.group}`) : null,
+    el("div", { class: "soft" }, [row.version, row.hosts && `${row.hosts} hosts`].filter(Boolean).join(" · ")),
+    row.now ? el("div", null, `${row.now.action || ""} ${row.now.phase || "Pending"}`, row.now.percent !== null && row.now.percent !== undefined ? ` ${row.now.percent} %` : "") : null,
+    row.message ? el("div", { class: "bad" }, row.message) : null)),
+    all.length > 300 ? el("p", { class: "soft" }, `and ${all.length - 300} more: filter them`) : null);
+}
+
+function cluster() {
+  if (!detail) return el("p", { class: "soft" }, source && !since && build ? `There is no cluster ${chosen}.` : "…");
+  const hosts = (detail.now && detail.now.hosts) || detail.hosts || [];
+  return [
+    el("h2", null, chosen.split("/")[1], " ", word(detail.phase), detail.suspended ? el("span", { class: "warn" }, " suspended") : null),
+    facts(), failure(detail.lastError), conditions(detail.clusterConditions),
+    now(detail.now),
+    hosts.length ? [el("h3", null, "Hosts"), el("div", { class: "hosts" }, hosts.map(host))] : null,
+    el("h3", null, "Operations"), operations(),
+  ].flat().filter(Boolean);
+}
+
+function facts() {
+  const { hostSummary: hosts, certificates, drift, hostKeys } = detail;
+  const all = [
+    hosts && hosts.text && `${hosts.text} hosts are ready`,
+    certificates && certificates.earliestEnd && `the first certificate ends ${when(certificates.earliestEnd)}`,
+    drift && drift.changes !== undefined && (drift.changes ? `${count(drift.changes, "step")} away from its description: ${(drift.steps || []).join(", ")}` : `as it is described, seen ${when(drift.checkedAt)}`),
+    hostKeys && hostKeys.unknown ? `${count(hostKeys.unknown, "host key")} to be compared and trusted` : null,
+  ];
+  return all.filter(Boolean).map((text) => el("div", null, text));
+}
+
+function failure(error) {
+  if (!error) return null;
+  return el("div", { class: "box bad", "data-error": "" }, el("b", { class: "bad" }, error.what || "it failed"),
+    error.at ? el("div", { class: "soft" }, `at ${error.at}`) : null, error.because ? el("div", null, error.because) : null,
+    error.hint ? el("div", null, `→ ${error.hint}`) : null);
+}
+
+const WRONG = { Ready: "False", InputsReady: "False", HostKeysTrusted: "False", KubeconfigKept: "False", StateKept: "False", Accepted: "False", Approved: "False",
+  Drifted: "True", HeldByAnother: "True", Stalled: "True" };
+
+function conditions(all) {
+  const wrong = (all || []).filter((condition) => WRONG[condition.type] === condition.status && (condition.message || condition.reason));
+  return wrong.length ? el("table", null, wrong.map((condition) => el("tr", null, el("td", { class: "warn" }, condition.type),
+    el("td", null, condition.message || condition.reason), el("td", { class: "soft" }, when(condition.lastTransitionTime))))) : null;
+}
+
+function now(live) {
+  if (!live) return null;
+  const progress = live.progress || {};
+  return el("div", { class: "box", id: "now" },
+    el("div", null, el("a", { href: link(chosen, live.name) }, live.name), ` ${live.action || ""} `, word(live.phase),
+      live.attempt > 1 ? el("span", { class: "warn" }, ` attempt ${live.attempt}`) : null),
+    live.plan && live.plan.text ? el("div", { class: "soft" }, live.plan.text) : null,
+    progress.total ? [el("progress", { max: progress.total, value: progress.done }),
+      el("div", { id: "progress", "data-done": progress.done }, `${progress.done} of ${progress.total} done`,
+        progress.failed ? el("span", { class: "bad" }, `, ${progress.failed} failed`) : null, progress.blocked ? `, ${progress.blocked} not begun` : null)] : null,
+    (progress.now || []).map((step) => el("div", { class: "soft" }, step)), conditions(live.conditions), failure(live.lastError));
+}
+
+function host(of) {
+  const state = of.state || "";
+  return el("div", { class: "host " + state.replace(/[^A-Za-z]/g, "") }, el("b", null, of.name), " ", el("span", { class: "soft" }, state),
+    of.total ? ` ${of.done}/${of.total}` : null, of.now ? el("div", { class: "soft" }, of.now) : null,
+    of.message ? el("div", { class: "bad" }, of.message) : null, of.offeredHostKey ? el("div", null, of.offeredHostKey) : null);
+}
+
+function operations() {
+  const all = detail.operations || [];
+  if (!all.length) return el("p", { class: "soft" }, "There was none yet.");
+  return [el("table", null, el("tr", null, ["Operation", "Action", "Phase", "Began", "Took"].map((text) => el("th", null, text))), all.map((of) => el("tr", null,
+    el("td", null, el("a", { href: link(chosen, of.name) }, of.name), of.because ? el("span", { class: "soft" }, ` for ${of.because}`) : null),
+    el("td", null, of.action || ""), el("td", null, word(of.phase)), el("td", { class: "soft" }, when(of.startTime)),
+    el("td", { class: "soft" }, of.startTime && of.endTime ? seconds(new Date(of.endTime) - new Date(of.startTime)) : "")))),
+  detail.moreOperations ? el("p", { class: "soft" }, `and ${detail.moreOperations} older ones`) : null];
+}
+
+/** Reads what a run did, once at a time, and again while it goes on. */
+async function ask() {
+  const [of, number] = [operation, ++asked];
+  const group = chosen.split("/")[0];
+  const query = new URLSearchParams({ group, operation: of });
+  if (run) query.set("run", run);
+  let found;
+  try {
+    found = await (await fetch("/run?" + query)).json();
+  } catch (error) {
+    found = null;
+  }
+  if (number !== asked || of !== operation) return;
+  if (found && JSON.stringify(found) !== shownRun) {
+    shownRun = JSON.stringify(found);
+    drawRun();
+  }
+  if (!found || (!found.over && !found.why) || (found.why && !found.over)) setTimeout(() => number === asked && of === operation && ask(), 3000);
+}
+
+const ENDINGS = { done: ["good", "done"], "nothing-to-do": ["good", "there was nothing to do"], incomplete: ["bad", "incomplete"], refused: ["bad", "refused"],
+  "at-work": ["busy", "at work"], died: ["bad", "its process died"] };
+
+let drawn = null;
+function drawRun() {
+  const [found, live] = [shownRun ? JSON.parse(shownRun) : null, detail && detail.now && detail.now.name === operation ? detail.now : null];
+  // What somebody reads, or has marked, stays as it is until there is something else.
+  const same = drawn && drawn.operation === operation && drawn.run === shownRun && $("run-body");
+  drawn = { operation, run: shownRun };
+  const head = el("div", { id: "run-head" }, el("p", null, el("a", { href: link(chosen) }, `← ${chosen.split("/")[1]}`)),
+    el("h2", null, operation, " ", found ? [found.action || "", " ", word(found.phase)] : "…"), now(live), live ? null : failure(found && found.lastError));
+  if (same) $("run-head").replaceWith(head);
+  else fill("detail", head, el("div", { id: "run-body" }, found ? body(found) : null));
+}
+
+function body(found) {
+  const record = found.record;
+  const others = found.runs.filter((name) => !record || name !== record.run);
+  const more = others.length ? el("p", { class: "soft" }, "other runs: ", others.map((name) => {
+    const button = el("button", null, name);
+    button.onclick = () => { run = name; ask(); };
+    return [button, " "];
+  })) : null;
+  if (!record) return [found.why ? el("p", { class: "soft" }, found.why) : null, more];
+  const [style, ending] = ENDINGS[record.ending] || ["soft", record.ending];
+  return [
+    el("p", null, el("span", { class: style }, ending), record.stopped ? `: ${record.stopped}` : null, ` · run ${record.run} · ${record.verb} · ${seconds(record.took)} · began ${when(record.time)}`),
+    more,
+    record.refused.map(failure),
+    record.failed.map((step) => el("div", { class: "box bad", "data-failed": step.step }, el("b", { class: "bad" }, `${step.step}: ${step.title || step.summary}`),
+      step.unknown ? el("div", { class: "warn" }, "it is not known whether it was done: the next run looks") : null,
+      step.error ? el("pre", null, step.error) : null, step.said ? el("pre", null, step.said) : null)),
+    record.moreFailed ? el("p", { class: "bad" }, `and ${count(record.moreFailed, "more step")} that failed`) : null,
+    timeline(record), path(record), steps(record),
+  ];
+}
+
+const LANES = { "#": "s", "=": "t", "~": "w", ".": "" };
+
+function timeline(record) {
+  if (!record.hosts.length) return null;
+  const lane = (picture) => el("div", { class: "lane" }, picture.match(/(.)\1*/g).map((part) => {
+    const made = el("i", { class: LANES[part[0]] || null });
+    made.style.flexGrow = part.length;
+    return made;
+  }));
+  return [el("h3", null, "Where the time went"),
+    el("p", { class: "soft key" }, record.marks.map(([what, took]) => `${what} ${seconds(took)} · `), el("i", { class: "s" }), "script", el("i", { class: "t" }), "stream", el("i", { class: "w" }), "waiting"),
+    el("div", { class: "time", id: "timeline" }, record.hosts.map((of) => [el("span", null, of.name), lane(of.picture)])),
+    record.moreHosts ? el("p", { class: "soft" }, `and ${count(record.moreHosts, "host")} done earlier`) : null];
+}
+
+function path(record) {
+  if (!record.path.length) return null;
+  return el("details", null, el("summary", null, "The chain of steps that made it as long as it was"), el("table", null,
+    record.path.map(([step, began, took]) => el("tr", null, el("td", null, step), el("td", { class: "soft" }, seconds(began)), el("td", null, seconds(took))))));
+}
+
+const FATES = { done: "good", failed: "bad", begun: "busy", waiting: "soft" };
+
+function steps(record) {
+  if (!record.steps.length) return null;
+  return el("details", null, el("summary", null, count(record.steps.length + record.moreSteps, "step")), el("table", { id: "steps" },
+    record.steps.map(([step, summary, began, ended, fate]) => el("tr", null, el("td", { class: FATES[fate] }, fate), el("td", null, step, el("div", { class: "soft" }, summary)),
+      el("td", { class: "soft" }, began === null ? "" : seconds(began)), el("td", null, began !== null && ended !== null ? seconds(ended - began) : "")))),
+  record.moreSteps ? el("p", { class: "soft" }, `and ${record.moreSteps} more: \`kokctl run show --operation ${operation}\``) : null);
+}
+
+addEventListener("hashchange", route);
+$("filter").addEventListener("input", drawClusters);
+route();
