@@ -2,6 +2,7 @@
 
 mod stream;
 mod told;
+mod trace;
 
 use std::collections::BTreeMap;
 
@@ -9,6 +10,7 @@ use serde::{Deserialize, Serialize};
 
 pub use stream::{Events, Sink, elapsed};
 pub use told::Told;
+pub use trace::Trace;
 
 /// Something that happened in a run. Numbered without gaps; times are of the controller.
 #[derive(Debug, Clone, Serialize, Deserialize)]

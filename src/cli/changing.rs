@@ -14,12 +14,12 @@ use super::signals::listen;
 use super::who::who;
 use crate::clock::Clock;
 use crate::engine::{Context, Error, FolderStore, Lock, Options, Store as _, Verdict};
-use crate::event::{Events, Sink};
+use crate::event::{Events, Sink, Trace};
 use crate::failure::Failure;
 use crate::randomness::random_bytes;
 use crate::remote::Transport;
 use crate::run::Stop;
-use crate::ui::{Json, Terminal, Trace, line, status_line};
+use crate::ui::{Json, Terminal, line, status_line};
 
 /// How such a run behaves.
 #[derive(Debug, Args)]

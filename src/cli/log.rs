@@ -15,12 +15,15 @@ use tracing_subscriber::filter::FilterFn;
 use tracing_subscriber::fmt::MakeWriter;
 use tracing_subscriber::layer::SubscriberExt as _;
 use tracing_subscriber::util::SubscriberInitExt as _;
-use tracing_subscriber::{EnvFilter, Layer as _, Registry};
+use tracing_subscriber::{EnvFilter, Layer, Registry};
 
 use crate::failure::{Failure, Kind};
 
 /// What to log, in the words of `tracing_subscriber`'s `EnvFilter`: `kokctl=debug,russh=debug`.
 const VARIABLE: &str = "KOKCTL_LOG";
+
+/// Of an operator whose runs are many: each step that is done would be a line.
+const OF_A_SERVICE: &str = "kokctl=info,kokctl::run=warn";
 
 /// Whether the log is written to the terminal: a board would be torn by it.
 static ON_TERMINAL: AtomicBool = AtomicBool::new(false);
@@ -34,6 +37,26 @@ pub(super) struct Arguments {
     /// Write the log to this file instead of standard error
     #[arg(long, value_name = "FILE", global = true)]
     log_file: Option<PathBuf>,
+    /// Whether it is a program that serves, of which nobody watches a run.
+    #[arg(skip)]
+    serves: bool,
+}
+
+/// What was begun of it, and comes to its end with the program.
+#[must_use]
+pub(super) struct Begun {
+    #[cfg(feature = "traces")]
+    traces: Option<super::traces::Traces>,
+}
+
+impl Begun {
+    /// Sends what there still is to send, and says so if that failed.
+    pub(super) fn end(self) {
+        #[cfg(feature = "traces")]
+        if let Some(why) = self.traces.and_then(super::traces::Traces::finish) {
+            crate::ui::status_line(&format!("warning: traces could not be sent, or not all of them: {}", crate::failure::printable(&why)));
+        }
+    }
 }
 
 /// Whether log and progress would share a terminal.
@@ -42,36 +65,52 @@ pub(super) fn is_on_terminal() -> bool {
 }
 
 impl Arguments {
-    /// At this level at least: of a program that nobody watches the log is all that there is.
+    /// For a program that nobody watches: the log is all that there is, and of runs it has what goes wrong.
     #[cfg(feature = "operator")]
-    pub(super) fn at_least(self, verbose: u8) -> Self {
-        Self { verbose: self.verbose.max(verbose), ..self }
+    pub(super) fn of_a_service(self) -> Self {
+        Self { serves: true, ..self }
     }
 
-    /// Begins to log, if it is asked for.
-    pub(super) fn start(&self) -> Result<(), Vec<Failure>> {
+    /// Begins to log, and to send traces, if that is asked for.
+    pub(super) fn start(&self) -> Result<Begun, Vec<Failure>> {
+        #[cfg(feature = "traces")]
+        let traces = super::traces::Traces::asked(&|name: &str| env::var(name).ok()).map_err(|failure| vec![failure])?;
+        let lines = self.lines()?;
+        // Only a second call could fail, and there is none.
+        let registry = Registry::default().with(lines);
+        #[cfg(feature = "traces")]
+        let registry = registry.with(traces.as_ref().map(|traces| traces.layer().with_filter(FilterFn::new(is_harmless))));
+        let _ = registry.try_init();
+        Ok(Begun {
+            #[cfg(feature = "traces")]
+            traces,
+        })
+    }
+
+    /// What writes lines, if they are asked for.
+    fn lines(&self) -> Result<Option<Lines>, Vec<Failure>> {
         let asked = env::var(VARIABLE).ok().filter(|text| !text.trim().is_empty());
-        if asked.is_none() && self.verbose == 0 && self.log_file.is_none() {
-            return Ok(());
+        if asked.is_none() && self.verbose == 0 && self.log_file.is_none() && !self.serves {
+            return Ok(None);
         }
         // Who names a file wants to find something in it.
         let verbose = if self.log_file.is_some() { self.verbose.max(2) } else { self.verbose };
-        let filter = filter(asked.as_deref(), verbose).map_err(|failure| vec![failure])?;
-        match &self.log_file {
+        let asked = asked.as_deref().or((self.serves && verbose == 0).then_some(OF_A_SERVICE));
+        let filter = filter(asked, verbose).map_err(|failure| vec![failure])?;
+        Ok(Some(match &self.log_file {
             Some(path) => {
                 let file = File::options().create(true).append(true).mode(0o600).open(path);
                 let file = file.map_err(|error| {
                     let failure = Failure::new(Kind::Input, "the log can't be written").at(path.display().to_string());
                     vec![failure.because(error.to_string()).hint("give another file with --log-file")]
                 })?;
-                install(filter, Mutex::new(file));
+                lines(filter, Mutex::new(file))
             }
             None => {
                 ON_TERMINAL.store(std::io::stderr().is_terminal(), Ordering::Relaxed);
-                install(filter, std::io::stderr);
+                lines(filter, std::io::stderr)
             }
-        }
-        Ok(())
+        }))
     }
 }
 
@@ -89,10 +128,11 @@ fn filter(asked: Option<&str>, verbose: u8) -> Result<EnvFilter, Failure> {
     })
 }
 
-fn install<W: for<'w> MakeWriter<'w> + Send + Sync + 'static>(filter: EnvFilter, writer: W) {
+type Lines = Box<dyn Layer<Registry> + Send + Sync>;
+
+fn lines<W: for<'w> MakeWriter<'w> + Send + Sync + 'static>(filter: EnvFilter, writer: W) -> Lines {
     let lines = tracing_subscriber::fmt::layer().with_writer(writer).with_ansi(false).with_target(true);
-    // Only a second call could fail, and there is none.
-    let _ = Registry::default().with(lines.with_filter(FilterFn::new(is_harmless)).with_filter(filter)).try_init();
+    Box::new(lines.with_filter(FilterFn::new(is_harmless)).with_filter(filter))
 }
 
 /// Whatever is asked for, nothing is logged that could hold what passes through a connection: the SSH library writes packets at the level

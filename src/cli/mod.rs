@@ -49,6 +49,8 @@ mod table;
 #[cfg(test)]
 mod test_files;
 mod tips;
+#[cfg(feature = "traces")]
+mod traces;
 mod upgrade;
 mod validate;
 mod vars;
@@ -142,8 +144,12 @@ pub fn main() -> ExitCode {
         }
     };
     #[cfg(feature = "operator")]
-    let cli = if matches!(cli.verb, Verb::Operator(_)) { Cli { log: cli.log.at_least(1), ..cli } } else { cli };
-    let result = cli.log.start().and_then(|()| runtime()).and_then(|runtime| {
+    let cli = if matches!(cli.verb, Verb::Operator(_)) { Cli { log: cli.log.of_a_service(), ..cli } } else { cli };
+    let log = match cli.log.start() {
+        Ok(log) => log,
+        Err(failures) => return ended(failures),
+    };
+    let result = runtime().and_then(|runtime| {
         runtime.block_on(async {
             match cli.verb {
                 Verb::Apply(arguments) => apply::run(&arguments).await,
@@ -187,16 +193,17 @@ pub fn main() -> ExitCode {
             }
         })
     });
+    log.end();
     let result = result.and_then(|()| written().map_err(|failure| vec![failure]));
-    match result {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(failures) => {
-            let worst = Kind::worst(&failures);
-            let texts: Vec<String> = grouped(failures).iter().map(ToString::to_string).collect();
-            status_line(&texts.join("\n\n"));
-            ExitCode::from(worst.exit_code())
-        }
-    }
+    result.map_or_else(ended, |()| ExitCode::SUCCESS)
+}
+
+/// Says what is wrong, and with which code the program ends.
+fn ended(failures: Vec<Failure>) -> ExitCode {
+    let worst = Kind::worst(&failures);
+    let texts: Vec<String> = grouped(failures).iter().map(ToString::to_string).collect();
+    status_line(&texts.join("\n\n"));
+    ExitCode::from(worst.exit_code())
 }
 
 /// One core is left to the thread that decides what is next: it wakes the workers for every host, and with as many of them as cores they

@@ -9,7 +9,6 @@ mod live;
 mod notes;
 mod question;
 mod text;
-mod trace;
 mod trouble;
 mod writer;
 
@@ -21,5 +20,4 @@ pub use json::{Json, json_line};
 pub use notes::Notes;
 pub(crate) use question::{ask_hidden, is_terminal};
 pub use text::Terminal;
-pub use trace::Trace;
 pub use writer::{line, status_line, written};

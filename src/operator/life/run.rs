@@ -30,7 +30,7 @@ use super::end::is_changing;
 use super::{End, Failure, Kind, Life, Phase, Verb, first};
 use crate::clock::Clock;
 use crate::engine::{Context, Error, FolderStore, Given, Options, Store as _, certificates};
-use crate::event::{Events, Sink};
+use crate::event::{Events, Sink, Trace};
 use crate::randomness::random_bytes;
 use crate::run::{Outcome, Stop, Token};
 
@@ -206,7 +206,7 @@ impl Life {
         let cluster = self.at.key.to_string();
         let journal = store.journal(name, Box::new(move |text| tracing::warn!(cluster, "{text}")))?;
         let status: Box<dyn Sink> = Box::new(StatusSink::new(self.writer.sender(), Arc::clone(&shared.metrics)));
-        let sinks: Vec<Box<dyn Sink>> = vec![status, Box::new(EventsSink::new(self.teller.clone())), journal];
+        let sinks: Vec<Box<dyn Sink>> = vec![status, Box::new(EventsSink::new(self.teller.clone())), journal, Box::new(Trace::default())];
         Ok(Context::new(shared.controller(&self.found.cluster), Events::new(sinks), shared.transport()))
     }
 

@@ -27,6 +27,7 @@ state: {size: 1Ti, storageClassName: fast}
 runs: 2
 runDeadline: 2000000
 history: 5
+extraEnv: [{name: OTEL_EXPORTER_OTLP_ENDPOINT, value: 'http://collector:4318'}]
 extraVolumes: [{name: backups, persistentVolumeClaim: {claimName: backups}}]
 extraVolumeMounts: [{name: backups, mountPath: /backups}]
 resources: {limits: {memory: 2Gi}}
@@ -133,6 +134,7 @@ fn every_value_is_followed() {
         "--history=5",
     ]);
     let container = &pod["containers"][0];
+    assert_eq!(container["env"], json!([{"name": "OTEL_EXPORTER_OTLP_ENDPOINT", "value": "http://collector:4318"}]));
     assert_eq!((&container["args"], &set["spec"]["replicas"]), (&expected, &json!(3)));
     assert_eq!((&container["image"], &container["imagePullPolicy"]), (&json!("registry.example:5000/operator:v1"), &json!("Never")));
     assert_eq!((&container["resources"]["limits"]["memory"], &pod["imagePullSecrets"][0]["name"]), (&json!("2Gi"), &json!("login")));

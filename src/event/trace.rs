@@ -2,13 +2,14 @@
 
 use std::collections::BTreeMap;
 
+use tracing::field::Empty;
 use tracing::{Span, debug, debug_span, info, info_span, trace, warn};
 
-use crate::event::{Event, EventKind, Sink};
+use super::{Event, EventKind, Sink};
 use crate::failure::printable;
 
 /// Writes every event to the log, in spans of the run, its hosts and its steps. Events hold no secrets, and so neither does what is
-/// logged of them.
+/// logged of them. A span of what has failed says so by its field `failed`.
 #[derive(Default)]
 pub struct Trace {
     run: Option<Span>,
@@ -24,7 +25,7 @@ impl Trace {
 
     fn begin(&mut self, step: &str, host: &str) -> Span {
         let host = self.host(host).id();
-        let span = debug_span!(target: "kokctl::run", parent: host, "step", name = step);
+        let span = debug_span!(target: "kokctl::run", parent: host, "step", name = step, failed = Empty);
         self.steps.insert(step.to_owned(), span.clone());
         span
     }
@@ -45,7 +46,7 @@ impl Sink for Trace {
     fn take(&mut self, event: &Event) {
         match &event.kind {
             EventKind::RunStarted { run, verb, cluster, version, .. } => {
-                let span = info_span!(target: "kokctl::run", "run", name = run, cluster);
+                let span = info_span!(target: "kokctl::run", "run", name = run, verb, cluster, failed = Empty);
                 info!(target: "kokctl::run", parent: &span, version, "{verb} begins");
                 self.run = Some(span);
             }
@@ -63,14 +64,25 @@ impl Sink for Trace {
                 info!(target: "kokctl::run", parent: &self.end(step, host), took_milliseconds, step, "done");
             }
             EventKind::StepFailed { step, host, error, unknown } => {
-                warn!(target: "kokctl::run", parent: &self.end(step, host), unknown, step, "failed: {}", printable(error));
+                let span = self.end(step, host);
+                span.record("failed", true);
+                warn!(target: "kokctl::run", parent: &span, unknown, step, "failed: {}", printable(error));
             }
             EventKind::StepProgress { .. } | EventKind::StepPlanned { .. } | EventKind::StepBlocked { .. } => {
                 trace!(target: "kokctl::run", parent: self.run.as_ref().and_then(Span::id), "{:?}", event.kind);
             }
             EventKind::RunFinished { done, failed, blocked, stopped, .. } => {
+                if let Some(span) = self.run.as_ref().filter(|_| failed + blocked > 0) {
+                    span.record("failed", true);
+                }
                 info!(target: "kokctl::run", parent: self.run.as_ref().and_then(Span::id), done, failed, blocked, stopped, "ends");
                 (self.run, self.hosts) = (None, BTreeMap::new());
+            }
+            EventKind::RunRefused { .. } => {
+                if let Some(span) = &self.run {
+                    span.record("failed", true);
+                }
+                debug!(target: "kokctl::run", parent: self.run.as_ref().and_then(Span::id), "{}", printable(&format!("{:?}", event.kind)));
             }
             other => debug!(target: "kokctl::run", parent: self.run.as_ref().and_then(Span::id), "{}", printable(&format!("{other:?}"))),
         }

@@ -1,0 +1,243 @@
+//! Traces: the spans of a run, its hosts and its steps, sent to an OpenTelemetry collector where the environment names one, by the variables that its
+//! specification has (OpenTelemetry, *Environment Variable Specification* and *OTLP Exporter*).
+
+use std::fmt;
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use opentelemetry::trace::{Status, TracerProvider as _};
+use opentelemetry::{KeyValue, Value};
+use opentelemetry_http::{Bytes, HttpClient, HttpError, Request, Response};
+use opentelemetry_otlp::{WithExportConfig as _, WithHttpConfig as _};
+use opentelemetry_sdk::Resource;
+use opentelemetry_sdk::error::OTelSdkResult;
+use opentelemetry_sdk::trace::{BatchConfigBuilder, BatchSpanProcessor, SdkTracerProvider, SpanData, SpanExporter};
+use tokio::runtime::{Handle, Runtime};
+use tracing::{Level, Metadata, Subscriber};
+use tracing_subscriber::Layer;
+use tracing_subscriber::filter::FilterFn;
+use tracing_subscriber::registry::LookupSpan;
+
+use crate::failure::{Failure, Kind};
+
+/// Where the collector is: of traces alone, or of everything.
+const ENDPOINTS: [&str; 2] = ["OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", "OTEL_EXPORTER_OTLP_ENDPOINT"];
+const PROTOCOLS: [&str; 2] = ["OTEL_EXPORTER_OTLP_TRACES_PROTOCOL", "OTEL_EXPORTER_OTLP_PROTOCOL"];
+const AUTHORITIES: [&str; 2] = ["OTEL_EXPORTER_OTLP_TRACES_CERTIFICATE", "OTEL_EXPORTER_OTLP_CERTIFICATE"];
+/// What is spoken here.
+const PROTOCOL: &str = "http/protobuf";
+/// A run of a thousand hosts ends some thousand steps in the five seconds between two batches.
+const QUEUE: (&str, usize) = ("OTEL_BSP_MAX_QUEUE_SIZE", 16_384);
+/// A collector that is not there keeps nobody from the end of a run for longer.
+const LAST: Duration = Duration::from_secs(5);
+const CONNECT: Duration = Duration::from_secs(3);
+/// Bytes of an answer that are read: it says whether spans were refused.
+const MOST_ANSWER: usize = 64 << 10;
+
+/// Reads the environment.
+pub(super) trait Variables: Fn(&str) -> Option<String> {}
+impl<F: Fn(&str) -> Option<String>> Variables for F {}
+
+/// Sends spans until it is finished.
+pub(super) struct Traces {
+    provider: SdkTracerProvider,
+    /// Connections are made in it: what batches spans has a thread without one.
+    runtime: Runtime,
+    lost: Lost,
+}
+
+/// Why spans could not be sent, the first time.
+type Lost = Arc<Mutex<Option<String>>>;
+
+impl Traces {
+    /// Begins to send, if the environment names a collector.
+    ///
+    /// # Errors
+    /// [`Failure`] if it asks for what can't be done.
+    pub(super) fn asked(variable: &impl Variables) -> Result<Option<Self>, Failure> {
+        let said = |name: &str| variable(name).map(|text| text.trim().to_owned()).filter(|text| !text.is_empty());
+        let first = |names: [&'static str; 2]| names.into_iter().find_map(|name| Some((name, said(name)?)));
+        let is_off = said("OTEL_SDK_DISABLED").is_some_and(|text| text.eq_ignore_ascii_case("true"));
+        let others = said("OTEL_TRACES_EXPORTER").is_some_and(|text| !text.split(',').any(|name| name.trim() == "otlp"));
+        if is_off || others || first(ENDPOINTS).is_none() {
+            return Ok(None);
+        }
+        if let Some((name, protocol)) = first(PROTOCOLS).filter(|(_, protocol)| protocol != PROTOCOL) {
+            let failure = Failure::new(Kind::Input, format!("traces can't be sent by `{}`", protocol.escape_debug()));
+            let hint =
+                format!("set it to {PROTOCOL}, and the endpoint to that of the collector's HTTP receiver: its port is 4318 by default");
+            return Err(failure.at(format!("the variable {name}")).hint(hint));
+        }
+        let authority = first(AUTHORITIES).map(|(name, path)| authority(name, &path)).transpose()?;
+        let names_service = said("OTEL_SERVICE_NAME").is_some()
+            || said("OTEL_RESOURCE_ATTRIBUTES").is_some_and(|text| text.split(',').any(|one| one.trim().starts_with("service.name=")));
+        let service = (!names_service).then_some("kokctl");
+        let queue = said(QUEUE.0).is_none().then_some(QUEUE.1);
+        Self::start(None, authority.unwrap_or_default(), service, queue).map(Some)
+    }
+
+    fn start(
+        endpoint: Option<&str>,
+        authorities: Vec<reqwest::Certificate>,
+        service: Option<&'static str>,
+        queue: Option<usize>,
+    ) -> Result<Self, Failure> {
+        let wrong = |because: String| {
+            let failure = Failure::new(Kind::Input, "traces can't be sent").because(because);
+            failure.at(format!("the variable {}", ENDPOINTS[1])).hint("correct it, as in http://127.0.0.1:4318, or unset it to send none")
+        };
+        let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).thread_name("traces").enable_all().build();
+        let runtime =
+            runtime.map_err(|error| Failure::new(Kind::Internal, "the program can't start its threads").because(error.to_string()))?;
+        let client = reqwest::Client::builder().connect_timeout(CONNECT).tls_certs_merge(authorities).build();
+        let lost = Lost::default();
+        let sender = Sender {
+            client: client.map_err(|error| wrong(error.to_string()))?,
+            runtime: runtime.handle().clone(),
+            lost: Arc::clone(&lost),
+        };
+        let builder = opentelemetry_otlp::SpanExporter::builder().with_http().with_http_client(sender);
+        let builder = if let Some(endpoint) = endpoint { builder.with_endpoint(endpoint) } else { builder };
+        let exporter = builder.build().map_err(|error| wrong(error.to_string()))?;
+        let batches = BatchConfigBuilder::default();
+        let batches = if let Some(queue) = queue { batches.with_max_queue_size(queue) } else { batches };
+        let processor = BatchSpanProcessor::builder(Named(exporter)).with_batch_config(batches.build()).build();
+        let resource = Resource::builder().with_attribute(KeyValue::new("service.version", env!("CARGO_PKG_VERSION")));
+        let resource = if let Some(service) = service { resource.with_service_name(service) } else { resource };
+        let provider = SdkTracerProvider::builder().with_span_processor(processor).with_resource(resource.build()).build();
+        Ok(Self { provider, runtime, lost })
+    }
+
+    /// What hears of spans: of kokctl's own alone.
+    pub(super) fn layer<S: Subscriber + for<'a> LookupSpan<'a> + Send + Sync>(&self) -> impl Layer<S> + Send + Sync + use<S> {
+        let layer = tracing_opentelemetry::layer().with_location(false).with_threads(false).with_tracked_inactivity(false);
+        layer.with_tracer(self.provider.tracer("kokctl")).with_filter(FilterFn::new(is_told))
+    }
+
+    /// Sends what there still is, and returns why something could not be sent.
+    pub(super) fn finish(self) -> Option<String> {
+        let ended = self.provider.shutdown_with_timeout(LAST);
+        self.runtime.shutdown_background();
+        let lost = self.lost.lock().unwrap_or_else(PoisonError::into_inner).take();
+        lost.or_else(|| ended.err().map(|error| error.to_string()))
+    }
+}
+
+fn is_told(metadata: &Metadata<'_>) -> bool {
+    metadata.target().starts_with("kokctl") && *metadata.level() <= Level::DEBUG
+}
+
+fn authority(name: &str, path: &str) -> Result<Vec<reqwest::Certificate>, Failure> {
+    let wrong = |because: String| {
+        let failure = Failure::new(Kind::Input, "the CA of the collector can't be read").because(because);
+        failure.at(format!("{path}, which the variable {name} names")).hint("name a file with certificates in PEM")
+    };
+    let pem = std::fs::read(path).map_err(|error| wrong(error.to_string()))?;
+    let all = reqwest::Certificate::from_pem_bundle(&pem).map_err(|error| wrong(error.to_string()))?;
+    if all.is_empty() { Err(wrong("it has no certificate".to_owned())) } else { Ok(all) }
+}
+
+/// Sends what was batched.
+struct Sender {
+    client: reqwest::Client,
+    runtime: Handle,
+    lost: Lost,
+}
+
+impl fmt::Debug for Sender {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("Sender")
+    }
+}
+
+impl HttpClient for Sender {
+    fn send_bytes<'own, 'sent>(
+        &'own self,
+        request: Request<Bytes>,
+    ) -> Pin<Box<dyn Future<Output = Result<Response<Bytes>, HttpError>> + Send + 'sent>>
+    where
+        'own: 'sent,
+        Self: 'sent,
+    {
+        let (client, lost) = (self.client.clone(), Arc::clone(&self.lost));
+        let sent = self.runtime.spawn(async move {
+            let sent = send(&client, request).await;
+            let why = match &sent {
+                Ok(response) if response.status().is_success() => None,
+                Ok(response) => Some(format!("the collector answers {}", response.status())),
+                Err(error) => Some(chain(error.as_ref())),
+            };
+            if let Some(why) = why {
+                lost.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(why);
+            }
+            sent
+        });
+        Box::pin(async move { sent.await? })
+    }
+}
+
+async fn send(client: &reqwest::Client, request: Request<Bytes>) -> Result<Response<Bytes>, HttpError> {
+    let mut answer = client.execute(request.try_into()?).await?;
+    let (status, headers, mut body) = (answer.status(), std::mem::take(answer.headers_mut()), Vec::new());
+    while let Some(chunk) = answer.chunk().await? {
+        if body.len() + chunk.len() > MOST_ANSWER {
+            return Err("its answer is too long".into());
+        }
+        body.extend_from_slice(&chunk);
+    }
+    let mut response = Response::builder().status(status).body(Bytes::from(body))?;
+    *response.headers_mut() = headers;
+    Ok(response)
+}
+
+/// An error with what it comes from: libraries say no more than that something failed.
+fn chain(error: &(dyn std::error::Error + 'static)) -> String {
+    let causes = std::iter::successors(Some(error), |error| error.source());
+    causes.map(ToString::to_string).collect::<Vec<_>>().join(": ")
+}
+
+/// Gives spans the names by which people look for them, and the status of what failed: in the log their kinds come first.
+#[derive(Debug)]
+struct Named<E>(E);
+
+impl<E: SpanExporter> SpanExporter for Named<E> {
+    async fn export(&self, mut batch: Vec<SpanData>) -> OTelSdkResult {
+        batch.iter_mut().for_each(name);
+        self.0.export(batch).await
+    }
+
+    fn shutdown_with_timeout(&self, timeout: Duration) -> OTelSdkResult {
+        self.0.shutdown_with_timeout(timeout)
+    }
+
+    fn force_flush(&self) -> OTelSdkResult {
+        self.0.force_flush()
+    }
+
+    fn set_resource(&mut self, resource: &Resource) {
+        self.0.set_resource(resource);
+    }
+}
+
+fn name(span: &mut SpanData) {
+    let found = |key: &str| span.attributes.iter().find(|pair| pair.key.as_str() == key).map(|pair| &pair.value);
+    let text = |key: &str| found(key).map(|value| value.as_str().into_owned());
+    let better = match span.name.as_ref() {
+        "run" => text("verb"),
+        "host" => text("name"),
+        // The same on each host, so that they can be compared.
+        "step" => text("name").map(|name| name.split_once('/').map_or(name.clone(), |(_, rest)| rest.to_owned())),
+        _ => None,
+    };
+    if found("failed") == Some(&Value::Bool(true)) {
+        span.status = Status::error("");
+    }
+    if let Some(better) = better {
+        span.name = better.into();
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,132 @@
+#![allow(clippy::unwrap_used, clippy::panic, reason = "these are tests")]
+
+use std::io::{Read as _, Write as _};
+use std::net::TcpListener;
+use std::sync::mpsc;
+use std::thread;
+
+use opentelemetry_proto::tonic::collector::trace::v1::ExportTraceServiceRequest;
+use opentelemetry_proto::tonic::trace::v1::Span;
+use prost::Message as _;
+use tracing_subscriber::layer::SubscriberExt as _;
+
+use super::*;
+use crate::event::{EventKind, Events, FORMAT, Trace};
+
+/// A collector that takes one request, answers this, and hands on what it got.
+fn collector(answer: &'static str) -> (String, mpsc::Receiver<(String, Vec<u8>)>) {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = format!("http://{}/v1/traces", listener.local_addr().unwrap());
+    let (sender, receiver) = mpsc::channel();
+    thread::spawn(move || {
+        for stream in listener.incoming() {
+            let (mut stream, mut all) = (stream.unwrap(), Vec::new());
+            let (head, length) = loop {
+                let mut piece = [0; 4096];
+                let read = stream.read(&mut piece).unwrap();
+                all.extend_from_slice(piece.get(..read).unwrap());
+                if let Some(end) = all.windows(4).position(|four| four == b"\r\n\r\n") {
+                    let head = String::from_utf8(all.drain(..end + 4).collect()).unwrap().to_lowercase();
+                    let length = head.lines().find_map(|line| line.strip_prefix("content-length: ")?.parse::<usize>().ok()).unwrap();
+                    break (head, length);
+                }
+            };
+            let read = all.len();
+            all.resize(length, 0);
+            stream.read_exact(all.get_mut(read..).unwrap()).unwrap();
+            stream.write_all(format!("HTTP/1.1 {answer}\r\ncontent-length: 0\r\nconnection: close\r\n\r\n").as_bytes()).unwrap();
+            let _ = sender.send((head, all));
+        }
+    });
+    (address, receiver)
+}
+
+/// A run of two steps on one host, of which one fails.
+fn tell(events: &Events) {
+    let (host, text) = ("cp1", |text: &str| text.to_owned());
+    events.send(EventKind::RunStarted {
+        v: FORMAT,
+        run: text("r"),
+        verb: text("apply"),
+        cluster: text("berlin"),
+        time: String::new(),
+        version: String::new(),
+        who: String::new(),
+        part: None,
+    });
+    for step in ["cp1/time/chrony", "cp1/containerd/config.toml"] {
+        events.send(EventKind::StepStarted { step: text(step), host: text(host), title: String::new(), summary: String::new() });
+    }
+    events.send(EventKind::StepDone { step: text("cp1/time/chrony"), host: text(host), took_milliseconds: 3 });
+    let error = text("no space left on device");
+    events.send(EventKind::StepFailed { step: text("cp1/containerd/config.toml"), host: text(host), error, unknown: false });
+    events.send(EventKind::RunFinished {
+        done: 1,
+        failed: 1,
+        blocked: 0,
+        stopped: None,
+        failed_hosts: vec![text(host)],
+        not_begun: Default::default(),
+        took_milliseconds: 9,
+    });
+}
+
+/// What a run that is told to a collector at this address ends with.
+fn told(address: &str) -> Option<String> {
+    let traces = Traces::start(Some(address), Vec::new(), Some("kokctl"), None).unwrap();
+    let guard = tracing::subscriber::set_default(tracing_subscriber::registry().with(traces.layer()));
+    let events = Events::new(vec![Box::new(Trace::default())]);
+    tell(&events);
+    // What others log is not kokctl's to send.
+    tracing::info_span!(target: "russh", "packets").in_scope(|| {});
+    drop(events);
+    drop(guard);
+    traces.finish()
+}
+
+#[test]
+fn a_run_is_a_tree_of_its_hosts_and_steps() {
+    let (address, received) = collector("200 OK");
+    assert_eq!(told(&address), None);
+    let (head, body) = received.recv().unwrap();
+    assert!(head.starts_with("post /v1/traces ") && head.contains("application/x-protobuf"), "{head}");
+    let mut all = ExportTraceServiceRequest::decode(body.as_slice()).unwrap().resource_spans;
+    let resource = format!("{:?}", all.first().unwrap().resource);
+    assert!(resource.contains("service.name") && resource.contains("kokctl"), "{resource}");
+    let spans: Vec<Span> = all.remove(0).scope_spans.into_iter().flat_map(|scope| scope.spans).collect();
+    let named = |name: &str| spans.iter().find(|span| span.name == name).unwrap_or_else(|| panic!("no {name}: {spans:#?}"));
+    let (run, host) = (named("apply"), named("cp1"));
+    let (done, failed) = (named("time/chrony"), named("containerd/config.toml"));
+    assert_eq!(spans.len(), 4);
+    assert!(run.parent_span_id.is_empty() && spans.iter().all(|span| span.trace_id == run.trace_id));
+    assert_eq!([&host.parent_span_id, &done.parent_span_id, &failed.parent_span_id], [&run.span_id, &host.span_id, &host.span_id]);
+    let status = |span: &Span| span.status.as_ref().map_or(0, |status| status.code);
+    assert_eq!([run, host, done, failed].map(status), [2, 0, 0, 2], "2 is an error");
+    assert!(format!("{:?}", failed.events).contains("no space left on device"));
+}
+
+#[test]
+fn that_nobody_takes_them_is_told_at_the_end() {
+    let (address, _received) = collector("403 Forbidden");
+    assert!(told(&address).unwrap().contains("403"));
+    let nobody = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+    let why = told(&format!("http://{nobody}/v1/traces")).unwrap();
+    assert!(why.to_lowercase().contains("refused"), "{why}");
+}
+
+#[test]
+fn nothing_is_sent_unless_the_environment_asks_for_it() {
+    let asked = |variables: &[(&str, &str)]| {
+        let variable = |name: &str| variables.iter().find(|(known, _)| *known == name).map(|(_, value)| (*value).to_owned());
+        Traces::asked(&variable).map(|traces| traces.is_some())
+    };
+    let endpoint = ("OTEL_EXPORTER_OTLP_ENDPOINT", "http://127.0.0.1:4318");
+    assert!(!asked(&[]).unwrap() && !asked(&[(endpoint.0, " ")]).unwrap());
+    assert!(!asked(&[endpoint, ("OTEL_SDK_DISABLED", "TRUE")]).unwrap());
+    assert!(!asked(&[endpoint, ("OTEL_TRACES_EXPORTER", "none")]).unwrap());
+    assert!(asked(&[endpoint, ("OTEL_TRACES_EXPORTER", "console, otlp")]).unwrap());
+    let refused = asked(&[endpoint, ("OTEL_EXPORTER_OTLP_PROTOCOL", "grpc")]).unwrap_err();
+    assert_eq!(refused.what, "traces can't be sent by `grpc`");
+    let refused = asked(&[endpoint, ("OTEL_EXPORTER_OTLP_CERTIFICATE", "/nonexistent")]).unwrap_err();
+    assert_eq!(refused.what, "the CA of the collector can't be read");
+}
