@@ -26,6 +26,9 @@ use crate::failure::{Failure, Kind};
 const ENDPOINTS: [&str; 2] = ["OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", "OTEL_EXPORTER_OTLP_ENDPOINT"];
 const PROTOCOLS: [&str; 2] = ["OTEL_EXPORTER_OTLP_TRACES_PROTOCOL", "OTEL_EXPORTER_OTLP_PROTOCOL"];
 const AUTHORITIES: [&str; 2] = ["OTEL_EXPORTER_OTLP_TRACES_CERTIFICATE", "OTEL_EXPORTER_OTLP_CERTIFICATE"];
+const TIMEOUTS: [&str; 2] = ["OTEL_EXPORTER_OTLP_TRACES_TIMEOUT", "OTEL_EXPORTER_OTLP_TIMEOUT"];
+/// As the specification has it, in milliseconds.
+const TIMEOUT: u64 = 10_000;
 /// What is spoken here.
 const PROTOCOL: &str = "http/protobuf";
 /// A run of a thousand hosts ends some thousand steps in the five seconds between two batches.
@@ -46,6 +49,15 @@ pub(super) struct Traces {
     /// Connections are made in it: what batches spans has a thread without one.
     runtime: Runtime,
     lost: Lost,
+}
+
+/// How they are sent. What is nothing is for the environment to say.
+struct Settings<'a> {
+    endpoint: Option<&'a str>,
+    /// For an answer of the collector.
+    patience: Duration,
+    service: Option<&'static str>,
+    queue: Option<usize>,
 }
 
 /// Why spans could not be sent, the first time.
@@ -71,19 +83,20 @@ impl Traces {
             return Err(failure.at(format!("the variable {name}")).hint(hint));
         }
         let authority = first(AUTHORITIES).map(|(name, path)| authority(name, &path)).transpose()?;
+        let patience = first(TIMEOUTS).map_or(Ok(TIMEOUT), |(name, text)| {
+            let failure = Failure::new(Kind::Input, format!("`{}` is no time", text.escape_debug()));
+            text.parse().map_err(|_| failure.at(format!("the variable {name}")).hint("give milliseconds, as in 10000"))
+        })?;
         let names_service = said("OTEL_SERVICE_NAME").is_some()
             || said("OTEL_RESOURCE_ATTRIBUTES").is_some_and(|text| text.split(',').any(|one| one.trim().starts_with("service.name=")));
         let service = (!names_service).then_some("kokctl");
         let queue = said(QUEUE.0).is_none().then_some(QUEUE.1);
-        Self::start(None, authority.unwrap_or_default(), service, queue).map(Some)
+        let settings = Settings { endpoint: None, patience: Duration::from_millis(patience), service, queue };
+        Self::start(settings, authority.unwrap_or_default()).map(Some)
     }
 
-    fn start(
-        endpoint: Option<&str>,
-        authorities: Vec<reqwest::Certificate>,
-        service: Option<&'static str>,
-        queue: Option<usize>,
-    ) -> Result<Self, Failure> {
+    fn start(settings: Settings<'_>, authorities: Vec<reqwest::Certificate>) -> Result<Self, Failure> {
+        let Settings { endpoint, patience, service, queue } = settings;
         let wrong = |because: String| {
             let failure = Failure::new(Kind::Input, "traces can't be sent").because(because);
             failure.at(format!("the variable {}", ENDPOINTS[1])).hint("correct it, as in http://127.0.0.1:4318, or unset it to send none")
@@ -91,7 +104,7 @@ impl Traces {
         let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).thread_name("traces").enable_all().build();
         let runtime =
             runtime.map_err(|error| Failure::new(Kind::Internal, "the program can't start its threads").because(error.to_string()))?;
-        let client = reqwest::Client::builder().connect_timeout(CONNECT).tls_certs_merge(authorities).build();
+        let client = reqwest::Client::builder().connect_timeout(CONNECT).timeout(patience).tls_certs_merge(authorities).build();
         let lost = Lost::default();
         let sender = Sender {
             client: client.map_err(|error| wrong(error.to_string()))?,

@@ -73,7 +73,8 @@ fn tell(events: &Events) {
 
 /// What a run that is told to a collector at this address ends with.
 fn told(address: &str) -> Option<String> {
-    let traces = Traces::start(Some(address), Vec::new(), Some("kokctl"), None).unwrap();
+    let settings = Settings { endpoint: Some(address), patience: Duration::from_millis(300), service: Some("kokctl"), queue: None };
+    let traces = Traces::start(settings, Vec::new()).unwrap();
     let guard = tracing::subscriber::set_default(tracing_subscriber::registry().with(traces.layer()));
     let events = Events::new(vec![Box::new(Trace::default())]);
     tell(&events);
@@ -112,6 +113,9 @@ fn that_nobody_takes_them_is_told_at_the_end() {
     let nobody = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
     let why = told(&format!("http://{nobody}/v1/traces")).unwrap();
     assert!(why.to_lowercase().contains("refused"), "{why}");
+    let silent = TcpListener::bind("127.0.0.1:0").unwrap();
+    let why = told(&format!("http://{}/v1/traces", silent.local_addr().unwrap())).unwrap();
+    assert!(why.contains("timed out"), "{why}");
 }
 
 #[test]
@@ -127,6 +131,8 @@ fn nothing_is_sent_unless_the_environment_asks_for_it() {
     assert!(asked(&[endpoint, ("OTEL_TRACES_EXPORTER", "console, otlp")]).unwrap());
     let refused = asked(&[endpoint, ("OTEL_EXPORTER_OTLP_PROTOCOL", "grpc")]).unwrap_err();
     assert_eq!(refused.what, "traces can't be sent by `grpc`");
+    let refused = asked(&[endpoint, ("OTEL_EXPORTER_OTLP_TIMEOUT", "10s")]).unwrap_err();
+    assert_eq!(refused.what, "`10s` is no time");
     let refused = asked(&[endpoint, ("OTEL_EXPORTER_OTLP_CERTIFICATE", "/nonexistent")]).unwrap_err();
     assert_eq!(refused.what, "the CA of the collector can't be read");
 }

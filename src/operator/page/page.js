@@ -3,7 +3,7 @@
 
 const $ = (id) => document.getElementById(id);
 const rows = new Map();
-let chosen = null, operation = null, detail = null, shownRun = "", run = null, build = null, source = null, since = null, asked = 0;
+let chosen = null, operation = null, detail = null, shownRun = "", run = null, build = null, source = null, since = null, asked = 0, tries = 0;
 
 /** An element; texts among its children become text nodes. */
 function el(tag, attributes, ...children) {
@@ -28,7 +28,7 @@ function route() {
   const [group, name, named] = location.hash.replace(/^#\//, "").split("/").map(decodeURIComponent);
   const id = group && name ? `${group}/${name}` : null;
   const isOther = id !== chosen;
-  [chosen, operation, shownRun, run] = [id, named || null, "", null];
+  [chosen, operation, shownRun, run, tries] = [id, named || null, "", null, 0];
   if (isOther) detail = null;
   if (isOther || !source) connect(); else draw();
   if (operation) ask();
@@ -69,7 +69,6 @@ function take(news) {
   for (const id of news.gone || []) rows.delete(id);
   if ("cluster" in news) detail = news.cluster;
   if ((news.gone || []).includes(chosen)) detail = null;
-  if (operation && news.cluster) ask();
   draw();
 }
 
@@ -187,7 +186,8 @@ async function ask() {
     shownRun = JSON.stringify(found);
     drawRun();
   }
-  if (!found || (!found.over && !found.why) || (found.why && !found.over)) setTimeout(() => number === asked && of === operation && ask(), 3000);
+  // Of one that has ended nothing changes any more, but for what was written down of it a moment later.
+  if (!found || !found.over || (found.why && tries++ < 5)) setTimeout(() => number === asked && of === operation && ask(), 3000);
 }
 
 const ENDINGS = { done: ["good", "done"], "nothing-to-do": ["good", "there was nothing to do"], incomplete: ["bad", "incomplete"], refused: ["bad", "refused"],
