@@ -303,6 +303,13 @@ pub enum EventKind {
         /// These steps: the next run's probe will tell what became of them.
         in_doubt: Vec<String>,
     },
+    /// What is kept of the journal does not have all of it, for it was too long. No run tells this: it stands in the copy.
+    StepsLeftOut {
+        /// Steps that were done.
+        done: usize,
+        /// Steps that were not begun.
+        not_begun: usize,
+    },
     /// The run is over.
     RunFinished {
         /// Steps done.

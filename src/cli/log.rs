@@ -74,7 +74,11 @@ impl Arguments {
     /// Begins to log, and to send traces, if that is asked for.
     pub(super) fn start(&self) -> Result<Begun, Vec<Failure>> {
         #[cfg(feature = "traces")]
-        let traces = super::traces::Traces::asked(&|name: &str| env::var(name).ok()).map_err(|failure| vec![failure])?;
+        let traces = super::traces::Traces::asked(&|name: &str| env::var(name).ok()).unwrap_or_else(|failure| {
+            // These variables are meant for all programs of a machine, and no work ends because of them.
+            crate::ui::status_line(&format!("warning: no traces are sent: {failure}"));
+            None
+        });
         let lines = self.lines()?;
         // Only a second call could fail, and there is none.
         let registry = Registry::default().with(lines);

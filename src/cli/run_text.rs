@@ -15,9 +15,9 @@ pub(super) fn when(time: &str) -> String {
 }
 
 pub(super) fn ending_text(record: &Record) -> String {
-    let done = record.count(|fate| *fate == Fate::Done);
+    let done = record.count(|fate| *fate == Fate::Done) + record.left_out.0;
     let in_doubt = record.count(|fate| *fate == Fate::InDoubt);
-    let changes = count(record.steps.len(), "change");
+    let changes = count(record.steps.len() + record.left_out.0 + record.left_out.1, "change");
     match record.ending {
         Ending::Done => format!("done: {}", count(done, "change")),
         Ending::NothingToDo => "nothing to do".to_owned(),
@@ -76,6 +76,16 @@ fn head(record: &Record) -> Vec<String> {
         ),
         ending_text(record),
     ]
+    .into_iter()
+    .chain(left_out(record))
+    .collect()
+}
+
+/// What a copy of a journal that was too long does not have.
+fn left_out(record: &Record) -> Option<String> {
+    let (done, not_begun) = record.left_out;
+    (done + not_begun > 0)
+        .then(|| format!("not listed, for its journal was too long: {done} that were done, {not_begun} that were not begun"))
 }
 
 fn fate_word(fate: &Fate) -> &'static str {

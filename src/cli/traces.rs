@@ -48,7 +48,7 @@ pub(super) struct Traces {
     provider: SdkTracerProvider,
     /// Connections are made in it: what batches spans has a thread without one.
     runtime: Runtime,
-    lost: Lost,
+    lost: Arc<Lost>,
 }
 
 /// How they are sent. What is nothing is for the environment to say.
@@ -60,8 +60,26 @@ struct Settings<'a> {
     queue: Option<usize>,
 }
 
-/// Why spans could not be sent, the first time.
-type Lost = Arc<Mutex<Option<String>>>;
+/// Why spans could not be sent.
+#[derive(Debug, Default)]
+struct Lost {
+    /// The last try.
+    failing: Mutex<Option<String>>,
+    /// Those that nobody tries to send any more, the first time.
+    gone: Mutex<Option<String>>,
+}
+
+impl Lost {
+    fn gone(&self, error: &str) {
+        let why = self.failing.lock().unwrap_or_else(PoisonError::into_inner).clone().unwrap_or_else(|| error.to_owned());
+        let mut gone = self.gone.lock().unwrap_or_else(PoisonError::into_inner);
+        if gone.is_none() {
+            // Of a program that serves nobody sees the end.
+            tracing::warn!(target: "kokctl::traces", why, "traces can't be sent");
+            *gone = Some(why);
+        }
+    }
+}
 
 impl Traces {
     /// Begins to send, if the environment names a collector.
@@ -105,7 +123,7 @@ impl Traces {
         let runtime =
             runtime.map_err(|error| Failure::new(Kind::Internal, "the program can't start its threads").because(error.to_string()))?;
         let client = reqwest::Client::builder().connect_timeout(CONNECT).timeout(patience).tls_certs_merge(authorities).build();
-        let lost = Lost::default();
+        let lost = Arc::new(Lost::default());
         let sender = Sender {
             client: client.map_err(|error| wrong(error.to_string()))?,
             runtime: runtime.handle().clone(),
@@ -116,7 +134,7 @@ impl Traces {
         let exporter = builder.build().map_err(|error| wrong(error.to_string()))?;
         let batches = BatchConfigBuilder::default();
         let batches = if let Some(queue) = queue { batches.with_max_queue_size(queue) } else { batches };
-        let processor = BatchSpanProcessor::builder(Named(exporter)).with_batch_config(batches.build()).build();
+        let processor = BatchSpanProcessor::builder(Named { exporter, lost: Arc::clone(&lost) }).with_batch_config(batches.build()).build();
         let resource = Resource::builder().with_attribute(KeyValue::new("service.version", env!("CARGO_PKG_VERSION")));
         let resource = if let Some(service) = service { resource.with_service_name(service) } else { resource };
         let provider = SdkTracerProvider::builder().with_span_processor(processor).with_resource(resource.build()).build();
@@ -133,13 +151,14 @@ impl Traces {
     pub(super) fn finish(self) -> Option<String> {
         let ended = self.provider.shutdown_with_timeout(LAST);
         self.runtime.shutdown_background();
-        let lost = self.lost.lock().unwrap_or_else(PoisonError::into_inner).take();
+        let lost = self.lost.gone.lock().unwrap_or_else(PoisonError::into_inner).take();
         lost.or_else(|| ended.err().map(|error| error.to_string()))
     }
 }
 
+/// The spans of runs. Those of connections belong to none: each would be a trace of its own.
 fn is_told(metadata: &Metadata<'_>) -> bool {
-    metadata.target().starts_with("kokctl") && *metadata.level() <= Level::DEBUG
+    metadata.target().starts_with("kokctl::run") && *metadata.level() <= Level::DEBUG
 }
 
 fn authority(name: &str, path: &str) -> Result<Vec<reqwest::Certificate>, Failure> {
@@ -156,7 +175,7 @@ fn authority(name: &str, path: &str) -> Result<Vec<reqwest::Certificate>, Failur
 struct Sender {
     client: reqwest::Client,
     runtime: Handle,
-    lost: Lost,
+    lost: Arc<Lost>,
 }
 
 impl fmt::Debug for Sender {
@@ -182,9 +201,8 @@ impl HttpClient for Sender {
                 Ok(response) => Some(format!("the collector answers {}", response.status())),
                 Err(error) => Some(chain(error.as_ref())),
             };
-            if let Some(why) = why {
-                lost.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(why);
-            }
+            // The last word counts: what failed is tried again.
+            *lost.failing.lock().unwrap_or_else(PoisonError::into_inner) = why;
             sent
         });
         Box::pin(async move { sent.await? })
@@ -213,24 +231,31 @@ fn chain(error: &(dyn std::error::Error + 'static)) -> String {
 
 /// Gives spans the names by which people look for them, and the status of what failed: in the log their kinds come first.
 #[derive(Debug)]
-struct Named<E>(E);
+struct Named<E> {
+    exporter: E,
+    lost: Arc<Lost>,
+}
 
 impl<E: SpanExporter> SpanExporter for Named<E> {
     async fn export(&self, mut batch: Vec<SpanData>) -> OTelSdkResult {
         batch.iter_mut().for_each(name);
-        self.0.export(batch).await
+        let sent = self.exporter.export(batch).await;
+        if let Err(error) = &sent {
+            self.lost.gone(&error.to_string());
+        }
+        sent
     }
 
     fn shutdown_with_timeout(&self, timeout: Duration) -> OTelSdkResult {
-        self.0.shutdown_with_timeout(timeout)
+        self.exporter.shutdown_with_timeout(timeout)
     }
 
     fn force_flush(&self) -> OTelSdkResult {
-        self.0.force_flush()
+        self.exporter.force_flush()
     }
 
     fn set_resource(&mut self, resource: &Resource) {
-        self.0.set_resource(resource);
+        self.exporter.set_resource(resource);
     }
 }
 

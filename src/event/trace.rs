@@ -13,6 +13,8 @@ use crate::failure::printable;
 #[derive(Default)]
 pub struct Trace {
     run: Option<Span>,
+    /// Its name and its cluster.
+    of: (String, String),
     hosts: BTreeMap<String, Span>,
     steps: BTreeMap<String, Span>,
 }
@@ -48,7 +50,7 @@ impl Sink for Trace {
             EventKind::RunStarted { run, verb, cluster, version, .. } => {
                 let span = info_span!(target: "kokctl::run", "run", name = run, verb, cluster, failed = Empty);
                 info!(target: "kokctl::run", parent: &span, version, "{verb} begins");
-                self.run = Some(span);
+                (self.run, self.of) = (Some(span), (run.clone(), cluster.clone()));
             }
             EventKind::HostProbed { host, connect_milliseconds, probe_milliseconds } => {
                 info!(target: "kokctl::run", parent: &self.host(host), connect_milliseconds, probe_milliseconds, "probed");
@@ -66,7 +68,9 @@ impl Sink for Trace {
             EventKind::StepFailed { step, host, error, unknown } => {
                 let span = self.end(step, host);
                 span.record("failed", true);
-                warn!(target: "kokctl::run", parent: &span, unknown, step, "failed: {}", printable(error));
+                // Where this is all that is logged, of many runs at once, no span says of which it is.
+                let (run, cluster) = &self.of;
+                warn!(target: "kokctl::run", parent: &span, cluster, run, unknown, step, "failed: {}", printable(error));
             }
             EventKind::StepProgress { .. } | EventKind::StepPlanned { .. } | EventKind::StepBlocked { .. } => {
                 trace!(target: "kokctl::run", parent: self.run.as_ref().and_then(Span::id), "{:?}", event.kind);

@@ -60,6 +60,7 @@ pub(super) async fn connect(settings: Settings, engine: Handle, metrics: Arc<Met
         engine,
         metrics,
         board: Board::default(),
+        journals: Arc::new(Semaphore::new(1)),
     };
     Ok((shared, first_start))
 }

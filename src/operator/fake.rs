@@ -92,6 +92,7 @@ pub(super) fn attendant(fake: &Fake, client: Client, runs: usize) -> Attendant {
         engine: tokio::runtime::Handle::current(),
         metrics: Arc::default(),
         board: super::page::Board::default(),
+        journals: Arc::new(Semaphore::new(1)),
     };
     Attendant {
         shared: Arc::new(shared),

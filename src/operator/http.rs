@@ -37,6 +37,12 @@ impl Health {
         self.answered.store(Clock::seconds(), Ordering::Relaxed);
     }
 
+    /// How many seconds ago the API answered when all was listed; nothing if it never has.
+    pub(super) fn heard(&self, now: i64) -> Option<i64> {
+        let at = self.answered.load(Ordering::Relaxed);
+        (at > 0).then(|| (now - at).max(0))
+    }
+
     fn is_alive(&self, now: i64) -> bool {
         now - self.turned.load(Ordering::Relaxed) <= ALIVE_SECONDS
     }
@@ -99,5 +105,6 @@ mod tests {
         let now = Clock::seconds();
         assert!(health.is_alive(now) && health.is_ready(now) && health.is_alive(now + 31) && !health.is_ready(now + 32));
         assert!(!health.is_alive(now + 62));
+        assert_eq!((health.heard(now + 40).map(|seconds| seconds / 40), Health::default().heard(now)), (Some(1), None));
     }
 }

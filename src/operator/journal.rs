@@ -1,7 +1,8 @@
 //! The journals of an operation's runs in the meta-cluster: a ConfigMap that goes with the operation, with a key for each run. Nothing is ever decided by
 //! them: they are for people, by the page and by `kokctl run show --operation`.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::borrow::Cow;
+use std::collections::BTreeMap;
 use std::io::{Read as _, Write as _};
 
 use flate2::Compression;
@@ -10,27 +11,39 @@ use flate2::write::GzEncoder;
 use k8s_openapi::ByteString;
 use k8s_openapi::api::core::v1::ConfigMap;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
+use kok_tasks::support::redacted;
 use kube::api::{Patch, PatchParams};
 use kube::{Api, Client, ResourceExt as _};
+use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
 use super::object::MANAGER;
 use super::owned::{Put, goes_with, put};
+use crate::event::{Event, EventKind};
 
 /// Bytes of all journals of an operation: a ConfigMap has 1 MiB at the most, and its other fields count too.
 const MOST_BYTES: usize = 768 << 10;
 /// What is unpacked of one at the most.
-const MOST_UNPACKED: u64 = 64 << 20;
+const MOST_UNPACKED: u64 = 16 << 20;
+/// Bytes of one event at the most: what fails may say much.
+const MOST_LINE: usize = 1 << 20;
 /// What stands behind the name of a run in its key.
 const SUFFIX: &str = ".jsonl.gz";
 
 /// The journals of runs by their names, in their order, packed.
 pub(super) type Journals = BTreeMap<String, Vec<u8>>;
 
-/// A journal as it is kept; nothing for one that is too long even without the steps that were done.
-pub(super) fn packed(text: &[u8]) -> Option<Vec<u8>> {
-    let fits = |text: &[u8]| gzip(text).filter(|bytes| bytes.len() <= MOST_BYTES);
-    fits(text).or_else(|| fits(&without_what_was_done(text)))
+/// A journal as it is kept, without what looks like a secret: more people may read ConfigMaps than what is on hosts. Of one that is too long the steps are
+/// left out that were done, and then those that were not begun too. Nothing for one that is too long even so.
+pub(super) fn packed(text: &str) -> Option<Vec<u8>> {
+    let text = public(text);
+    let fits = |text: &str| gzip(text.as_bytes()).filter(|bytes| bytes.len() <= MOST_BYTES);
+    fits(&text).or_else(|| fits(&shortened(&text, false))).or_else(|| fits(&shortened(&text, true)))
+}
+
+/// A journal without what looks like a secret. Hooks say what they like.
+pub(super) fn public(text: &str) -> String {
+    text.split_inclusive('\n').map(redacted).collect()
 }
 
 fn gzip(text: &[u8]) -> Option<Vec<u8>> {
@@ -44,26 +57,58 @@ fn gzip(text: &[u8]) -> Option<Vec<u8>> {
 /// Why it can't be read.
 pub(super) fn unpacked(bytes: &[u8]) -> Result<Vec<u8>, String> {
     let mut text = Vec::new();
-    GzDecoder::new(bytes).take(MOST_UNPACKED).read_to_end(&mut text).map_err(|error| error.to_string())?;
+    let read = GzDecoder::new(bytes).take(MOST_UNPACKED).read_to_end(&mut text).map_err(|error| error.to_string())?;
+    if read as u64 == MOST_UNPACKED || text.split(|byte| *byte == b'\n').any(|line| line.len() > MOST_LINE) {
+        return Err("it is longer than any that is kept here".to_owned());
+    }
     Ok(text)
 }
 
-/// A journal without the steps that were done: of thousands of hosts those that were not are what people look for.
-fn without_what_was_done(text: &[u8]) -> Vec<u8> {
-    let lines: Vec<(&[u8], Value)> =
-        text.split_inclusive(|byte| *byte == b'\n').filter_map(|line| Some((line, serde_json::from_slice(line).ok()?))).collect();
-    let word = |event: &Value, field: &str| event.get(field).and_then(Value::as_str).map(str::to_owned);
-    let mut done = BTreeSet::new();
-    for (_, event) in &lines {
-        let Some(step) = word(event, "step") else { continue };
-        if word(event, "event").as_deref() == Some("step-done") {
-            done.insert(step)
-        } else {
-            done.remove(&step)
+/// What is read of an event.
+#[derive(Deserialize)]
+struct Line<'a> {
+    #[serde(borrow)]
+    event: Cow<'a, str>,
+    #[serde(borrow)]
+    step: Option<Cow<'a, str>>,
+    #[serde(default)]
+    sequence: u64,
+    #[serde(default)]
+    milliseconds: u64,
+}
+
+/// How far a step is, by the last that is said of it.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Stand {
+    NotBegun,
+    AtWork,
+    Done,
+}
+
+/// A journal without the steps that were done, and perhaps without those that were not begun: of thousands of hosts the others are what people look for.
+fn shortened(text: &str, also_not_begun: bool) -> String {
+    let lines: Vec<(&str, Line<'_>)> =
+        text.split_inclusive('\n').filter_map(|line| Some((line, serde_json::from_str(line).ok()?))).collect();
+    let mut stands: BTreeMap<&str, Stand> = BTreeMap::new();
+    for (_, line) in &lines {
+        let Some(step) = line.step.as_deref() else { continue };
+        let stand = match line.event.as_ref() {
+            "step-done" => Stand::Done,
+            "step-planned" | "step-blocked" | "step-renewed" => Stand::NotBegun,
+            _ => Stand::AtWork,
         };
+        stands.insert(step, stand);
     }
-    let is_left = |event: &Value| word(event, "step").is_none_or(|step| !done.contains(&step));
-    lines.into_iter().filter(|(_, event)| is_left(event)).flat_map(|(line, _)| line.to_vec()).collect()
+    let goes = |stand: Stand| stand == Stand::Done || (also_not_begun && stand == Stand::NotBegun);
+    let is_left = |line: &Line<'_>| line.step.as_deref().and_then(|step| stands.get(step)).is_none_or(|stand| !goes(*stand));
+    let mut left: String = lines.iter().filter(|(_, line)| is_left(line)).map(|(text, _)| *text).collect();
+    let of = |wanted: Stand| if goes(wanted) { stands.values().filter(|stand| **stand == wanted).count() } else { 0 };
+    let (sequence, milliseconds) = lines.last().map(|(_, line)| (line.sequence, line.milliseconds)).unwrap_or_default();
+    let kind = EventKind::StepsLeftOut { done: of(Stand::Done), not_begun: of(Stand::NotBegun) };
+    // It is no event of the run, so that it has the number of the last one.
+    left += &serde_json::to_string(&Event { sequence, milliseconds, kind }).unwrap_or_default();
+    left.push('\n');
+    left
 }
 
 /// Keeps the journal of a run in the ConfigMap of this name and namespace. What was kept longest goes where there is no room.
@@ -160,27 +205,50 @@ mod tests {
     }
 
     #[test]
-    fn what_is_packed_is_unpacked_again() {
-        let text = event("step-done", "a/b");
-        assert_eq!(unpacked(&packed(text.as_bytes()).unwrap()).unwrap(), text.as_bytes());
+    fn what_is_packed_is_unpacked_again_without_what_looks_like_a_secret() {
+        let text = event("step-done", "a/b") + "{\"event\":\"hook-said\",\"said\":\"password=hunter2hunter2\"}\n";
+        let kept = String::from_utf8(unpacked(&packed(&text).unwrap()).unwrap()).unwrap();
+        assert!(kept.starts_with(&event("step-done", "a/b")) && !kept.contains("hunter2"), "{kept}");
+        assert!(kept.lines().all(|line| serde_json::from_str::<Value>(line).is_ok()));
         assert!(unpacked(b"nothing").is_err());
     }
 
+    /// Who may write the ConfigMap must not be able to fill the operator's memory.
     #[test]
-    fn of_a_journal_that_is_too_long_what_was_done_is_left_out() {
+    fn what_is_too_long_is_not_unpacked() {
+        assert!(unpacked(&gzip(&vec![b'['; MOST_LINE + 1]).unwrap()).is_err());
+        assert!(unpacked(&gzip("[]\n".repeat(6 << 20).as_bytes()).unwrap()).is_err());
+        assert!(unpacked(&gzip("[]\n".repeat(9).as_bytes()).unwrap()).is_ok());
+    }
+
+    /// What gzip makes nothing of.
+    fn many(kind: &str) -> String {
+        let (mut noise, mut long) = (1_u64, String::new());
+        while long.len() < 4 << 20 {
+            noise = noise.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+            long += &event(kind, &format!("{noise:x}{:x}", noise.rotate_left(17)));
+        }
+        long
+    }
+
+    #[test]
+    fn of_a_journal_that_is_too_long_what_was_done_is_left_out_and_then_what_was_not_begun() {
         let done = event("step-planned", "a/b") + &event("step-done", "a/b");
         let begun_anew = event("step-done", "a/x") + &event("step-started", "a/x");
         let failed = event("step-planned", "a/c") + &event("step-failed", "a/c");
-        let left = without_what_was_done(format!("{{\"event\":\"run-started\"}}\n{done}{begun_anew}{failed}{{\"torn").as_bytes());
-        assert_eq!(String::from_utf8(left).unwrap(), format!("{{\"event\":\"run-started\"}}\n{begun_anew}{failed}"));
-        // What gzip makes nothing of.
-        let mut noise = 1_u64;
-        let mut long = String::new();
-        while long.len() < 4 << 20 {
-            noise = noise.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
-            long += &event("step-done", &format!("{noise:x}{:x}", noise.rotate_left(17)));
+        let blocked = event("step-planned", "a/d") + &event("step-blocked", "a/d");
+        let start = "{\"event\":\"run-started\"}\n";
+        let text = format!("{start}{done}{begun_anew}{failed}{blocked}{{\"torn");
+        let last = |done: usize, not_begun: usize| {
+            format!("{{\"sequence\":0,\"milliseconds\":0,\"event\":\"steps-left-out\",\"done\":{done},\"notBegun\":{not_begun}}}\n")
+        };
+        assert_eq!(shortened(&text, false), format!("{start}{begun_anew}{failed}{blocked}{}", last(1, 0)));
+        assert_eq!(shortened(&text, true), format!("{start}{begun_anew}{failed}{}", last(1, 1)));
+        for kind in ["step-done", "step-planned"] {
+            let kept = unpacked(&packed(&format!("{}{failed}", many(kind))).unwrap()).unwrap();
+            let kept = String::from_utf8(kept).unwrap();
+            assert!(kept.starts_with(&failed) && kept.lines().count() == 3, "{kind}: {kept}");
         }
-        let bytes = packed(format!("{long}{failed}").as_bytes()).unwrap();
-        assert_eq!(unpacked(&bytes).unwrap(), failed.as_bytes());
+        assert_eq!(packed(&many("step-failed")), None);
     }
 }

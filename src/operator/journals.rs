@@ -59,14 +59,23 @@ pub(super) fn chosen(operation: &Value, journals: &Journals, run: Option<&str>) 
     let is_meant = |name: &str| run.is_none_or(|run| name == run || name.starts_with(run) || name.ends_with(run));
     let meant: Vec<&String> = journals.keys().filter(|name| is_meant(name)).collect();
     let named = |names: Vec<&String>| names.into_iter().map(String::as_str).collect::<Vec<_>>().join(", ");
-    let exact = run.and_then(|run| journals.get_key_value(run)).map(|(name, _)| name);
+    // The last one is the one that the status names: clocks of replicas may differ.
+    let wanted = run.or_else(|| object::text(operation, "/status/run"));
+    let exact = wanted.and_then(|run| journals.get_key_value(run)).map(|(name, _)| name);
     let name: &String = match (exact, meant.as_slice(), run) {
         (Some(name), ..) => name,
         (None, [.., name], None) | (None, [name], Some(_)) => name,
         (None, [], _) if journals.is_empty() => {
-            let failure = Failure::new(Kind::Input, "nothing is kept yet of what the operation did");
-            let because = "a journal is kept some seconds after its run has begun, and by operators of this version or a later one";
-            return Err(failure.because(because).hint("`kokctl watch` follows it; `kubectl describe` tells why it has not begun"));
+            let (what, because) = if object::is_over(operation) {
+                ("nothing was kept of what the operation did", "it ended before a run began, or its journal could not be kept")
+            } else {
+                ("nothing is kept yet of what the operation did", "a journal is kept some seconds after its run has begun")
+            };
+            return Err(Failure::new(Kind::Input, what).because(because).hint("`kubectl describe` the operation tells what became of it"));
+        }
+        (None, [], Some(run)) if object::text(operation, "/status/run") == Some(run) => {
+            let failure = Failure::new(Kind::Input, format!("nothing is kept yet of the run {run}"));
+            return Err(failure.because("it is at work in another replica, and has just begun").hint("look again in some seconds"));
         }
         (None, [], _) => {
             let failure = Failure::new(Kind::Input, format!("the operation has no run `{}`", run.unwrap_or_default().escape_debug()));
@@ -106,7 +115,7 @@ mod tests {
                  \"time\":\"2026-11-21T12:00:00Z\",\"version\":\"0.1.0\",\"who\":\"a@b\"}}\n"
             )
         };
-        runs.iter().map(|run| ((*run).to_owned(), packed(start(run).as_bytes()).unwrap())).collect()
+        runs.iter().map(|run| ((*run).to_owned(), packed(&start(run)).unwrap())).collect()
     }
 
     #[test]

@@ -89,7 +89,7 @@ async fn serve_with(
     let (shared, first_start) = connect::connect(settings, engine, metrics).await?;
     let shared = Arc::new(shared);
     if let Some(address) = shared.settings.web {
-        page::serve_page(address, Arc::clone(&shared)).await?;
+        page::serve_page(address, Arc::clone(&shared), Arc::clone(health)).await?;
     }
     serve::Server::new(shared, first_start, Arc::clone(health)).serve().await;
     Ok(())

@@ -13,7 +13,7 @@ use std::time::Duration;
 use axum::extract::{Query, Request, State};
 use axum::http::{HeaderName, HeaderValue, StatusCode, header};
 use axum::middleware::{self, Next};
-use axum::response::sse::{Event, KeepAlive, Sse};
+use axum::response::sse::{Event, Sse};
 use axum::response::{IntoResponse as _, Json, Response};
 use axum::{Router, routing::get};
 use futures_util::stream;
@@ -26,14 +26,15 @@ use tokio::time::timeout;
 pub(super) use board::{Board, Card};
 
 use super::group::{ClusterKey, Group};
-use super::http::serve;
-use super::journal::{Journals, kept};
+use super::http::{Health, serve};
+use super::journal::{Journals, kept, public};
 use super::journals::chosen;
 use super::object;
 use super::shared::Shared;
 use super::status::ANSWER;
+use crate::clock::Clock;
 use crate::failure::{Failure, Kind};
-use crate::state::StateFolder;
+use crate::state::{StateFolder, Story};
 use board::Seen;
 
 const HTML: &str = include_str!("page/page.html");
@@ -45,7 +46,7 @@ const ICON: &str = include_str!("page/icon.svg");
 const WATCHERS: usize = 32;
 /// Changes that come closer together are told at once.
 const PAUSE: Duration = Duration::from_millis(400);
-/// A connection over which nothing goes is ended by what stands between.
+/// Something is told at least so often: a browser that hears nothing for three times as long knows that nobody is there.
 const ALIVE: Duration = Duration::from_secs(15);
 
 /// Nothing is loaded from elsewhere, nothing that stands in the page itself is run, no other site has it in a frame, and nothing is kept.
@@ -59,6 +60,7 @@ const HEADERS: [(HeaderName, &str); 5] = [
 
 struct Page {
     shared: Arc<Shared>,
+    health: Arc<Health>,
     watchers: Arc<Semaphore>,
     /// Tells this page from that of another version, which a browser then loads.
     build: String,
@@ -68,14 +70,14 @@ struct Page {
 ///
 /// # Errors
 /// [`Failure`] if others than this machine, or pod, could reach it, or nobody can listen there.
-pub(super) async fn serve_page(address: SocketAddr, shared: Arc<Shared>) -> Result<(), Failure> {
+pub(super) async fn serve_page(address: SocketAddr, shared: Arc<Shared>, health: Arc<Health>) -> Result<(), Failure> {
     if !address.ip().is_loopback() {
         let failure = Failure::new(Kind::Input, format!("the page is not served at {address}"));
         let because = "it asks nobody who they are: whoever reaches it sees every cluster";
         return Err(failure.because(because).hint("give `--web 127.0.0.1:8082`, and reach it by `kubectl port-forward`"));
     }
     let build = sha256([HTML, SCRIPT, STYLE].concat().as_bytes());
-    let page = Page { shared, watchers: Arc::new(Semaphore::new(WATCHERS)), build };
+    let page = Page { shared, health, watchers: Arc::new(Semaphore::new(WATCHERS)), build };
     serve(address, router(Arc::new(page)), "--web").await
 }
 
@@ -143,20 +145,24 @@ struct Watcher {
 impl Watcher {
     /// What there is to tell next; nothing when the operator ends.
     async fn next(mut self) -> Option<(Result<Event, Infallible>, Self)> {
-        loop {
-            if !self.is_first {
-                tokio::time::sleep(PAUSE).await;
-                self.changes.changed().await.ok()?;
+        let is_first = std::mem::replace(&mut self.is_first, false);
+        if !is_first {
+            tokio::time::sleep(PAUSE).await;
+            // That nothing has changed is told too.
+            if let Ok(changed) = timeout(ALIVE, self.changes.changed()).await {
+                changed.ok()?;
             }
-            let is_first = std::mem::replace(&mut self.is_first, false);
-            self.changes.borrow_and_update();
-            let Some(mut news) = self.page.shared.board.news(&mut self.seen) else { continue };
-            if is_first && let Some(fields) = news.as_object_mut() {
+        }
+        self.changes.borrow_and_update();
+        let mut news = self.page.shared.board.news(&mut self.seen).unwrap_or_else(|| json!({}));
+        if let Some(fields) = news.as_object_mut() {
+            fields.insert("heard".to_owned(), json!(self.page.health.heard(Clock::seconds())));
+            if is_first {
                 fields.insert("build".to_owned(), json!(self.page.build));
                 fields.insert("replica".to_owned(), json!(self.page.shared.settings.identity));
             }
-            return Some((Ok(Event::default().data(news.to_string())), self));
         }
+        Some((Ok(Event::default().data(news.to_string())), self))
     }
 }
 
@@ -168,7 +174,7 @@ async fn events(State(page): State<Arc<Page>>, Query(query): Query<Chosen>) -> R
     let seen = Seen::new(query.cluster.as_deref().and_then(key));
     let changes = page.shared.board.changes();
     let watcher = Watcher { page, seen, changes, is_first: true, _permit: permit };
-    Sse::new(stream::unfold(watcher, Watcher::next)).keep_alive(KeepAlive::new().interval(ALIVE)).into_response()
+    Sse::new(stream::unfold(watcher, Watcher::next)).into_response()
 }
 
 #[derive(Deserialize)]
@@ -201,8 +207,13 @@ async fn found(shared: &Shared, asked: &Asked) -> Result<Value, String> {
     let data = operation.data;
     let journals = journals(shared, &data).await?;
     let (state, run) = (shared.state(key.group), asked.run.clone());
-    // A journal of many hosts takes a while to read, and whoever renews Leases waits for nothing.
-    let read = tokio::task::spawn_blocking(move || document(&key.name, &data, &journals, &state, run.as_deref()));
+    // A journal of many hosts takes a while to read: nobody who renews Leases waits for that, and no two are read at a time.
+    let one = Arc::clone(&shared.journals).acquire_owned().await.map_err(|error| error.to_string())?;
+    let read = tokio::task::spawn_blocking(move || {
+        let document = document(&key.name, &data, &journals, &state, run.as_deref());
+        drop(one);
+        document
+    });
     read.await.map_err(|error| error.to_string())
 }
 
@@ -225,7 +236,10 @@ fn document(name: &str, operation: &Value, journals: &Journals, state: &StateFol
         "phase": status("phase"), "lastError": status("lastError"), "over": object::is_over(operation), "runs": runs,
     });
     // As this replica writes it down just now, or else as it was kept.
-    let own = at_work.filter(|at_work| run.is_none_or(|run| run == *at_work)).and_then(|run| state.read_run(run).ok());
+    let own = at_work.filter(|at_work| run.is_none_or(|run| run == *at_work)).and_then(|run| {
+        let text = state.journal_of(run)?;
+        Story::read(run, public(&text).as_bytes(), true).ok()
+    });
     let story = own.map_or_else(|| chosen(operation, journals, run).map_err(|failure| failure.one_line()), Ok);
     let (field, value) = match story {
         Ok(story) => ("record", run::document(&story)),
@@ -268,7 +282,7 @@ mod tests {
                  \"time\":\"2026-11-21T12:00:00Z\",\"version\":\"0.1.0\",\"who\":\"a@b\"}}\n"
             )
         };
-        let kept = |run: &str| (run.to_owned(), packed(started(run, "kept").as_bytes()).unwrap());
+        let kept = |run: &str| (run.to_owned(), packed(&started(run, "kept")).unwrap());
         let journals = Journals::from([kept("1-a"), kept("2-b")]);
         let of = |run| document("up", &operation, &journals, &state, run);
         assert_eq!((&of(None)["record"]["ending"], &of(None)["runs"]), (&json!("at-work"), &json!(["1-a", "2-b"])));
@@ -279,6 +293,8 @@ mod tests {
         assert_eq!((&of(None)["record"]["who"], &of(Some("1-a"))["record"]["who"]), (&json!("me@here"), &json!("a@b")));
         let nothing = document("up", &json!({}), &Journals::new(), &state, None);
         assert!(nothing["why"].as_str().unwrap().starts_with("nothing is kept yet"), "{nothing}");
+        let over = document("up", &json!({"status": {"status": "Failed"}}), &Journals::new(), &state, None);
+        assert!(over["why"].as_str().unwrap().starts_with("nothing was kept"), "{over}");
     }
 
     #[test]

@@ -83,6 +83,8 @@ pub(super) struct Shared {
     pub(super) metrics: Arc<Metrics>,
     /// What the page shows.
     pub(super) board: Board,
+    /// Journals are read, packed and unpacked by one at a time: of a thousand hosts one has tens of megabytes.
+    pub(super) journals: Arc<Semaphore>,
 }
 
 impl Shared {

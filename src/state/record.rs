@@ -104,6 +104,8 @@ pub struct Record {
     pub marks: Vec<(&'static str, u64)>,
     /// Its changes.
     pub steps: Vec<StepRecord>,
+    /// Steps that were done, and those that were not begun, of which a copy of its journal says no more than how many there were.
+    pub left_out: (usize, usize),
 }
 
 impl Record {
@@ -152,6 +154,7 @@ impl Record {
             refused: Vec::new(),
             marks: Vec::new(),
             steps: Vec::new(),
+            left_out: (0, 0),
         }
     }
 
@@ -167,6 +170,7 @@ impl Record {
             EventKind::PlanMade { .. } => self.marks.push(("connected, probed and planned", milliseconds)),
             EventKind::BundleVerified { .. } => self.marks.push(("bundle verified", milliseconds)),
             EventKind::SecretsReady { .. } => self.marks.push(("certificates made", milliseconds)),
+            EventKind::StepsLeftOut { done, not_begun } => self.left_out = (*done, *not_begun),
             EventKind::RunRefused { failures, .. } => {
                 self.ending = Ending::Refused;
                 self.refused.clone_from(failures);

@@ -196,7 +196,7 @@ impl Life {
         thread.map_err(|error| defect(&error.to_string()))?;
         let ended = self.ended(task, done, noted).await.unwrap_or_else(|| Err(defect("its thread has ended before it")));
         listener.abort();
-        keeping.finish().await;
+        keeping.finish(self.wish.clone()).await;
         ended
     }
 

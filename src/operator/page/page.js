@@ -3,7 +3,7 @@
 
 const $ = (id) => document.getElementById(id);
 const rows = new Map();
-let chosen = null, operation = null, detail = null, shownRun = "", run = null, build = null, source = null, since = null, asked = 0, tries = 0;
+let chosen = null, operation = null, detail = null, shownRun = "", run = null, build = null, source = null, since = null, asked = 0, tries = 0, late = 0, heard = null, last = Date.now(), why = "";
 
 /** An element; texts among its children become text nodes. */
 function el(tag, attributes, ...children) {
@@ -28,7 +28,7 @@ function route() {
   const [group, name, named] = location.hash.replace(/^#\//, "").split("/").map(decodeURIComponent);
   const id = group && name ? `${group}/${name}` : null;
   const isOther = id !== chosen;
-  [chosen, operation, shownRun, run, tries] = [id, named || null, "", null, 0];
+  [chosen, operation, shownRun, run, tries, late, why] = [id, named || null, "", null, 0, 0, ""];
   if (isOther) detail = null;
   if (isOther || !source) connect(); else draw();
   if (operation) ask();
@@ -39,8 +39,8 @@ const link = (id, ...more) => "#/" + [...id.split("/"), ...more].map(encodeURICo
 function connect() {
   if (source) source.close();
   source = new EventSource("/events" + (chosen ? "?cluster=" + encodeURIComponent(chosen) : ""));
-  source.onmessage = (message) => take(JSON.parse(message.data));
   const mine = source;
+  source.onmessage = (message) => mine === source && take(JSON.parse(message.data));
   source.onerror = () => {
     if (mine !== source) return;
     since = since || new Date();
@@ -51,9 +51,19 @@ function connect() {
 }
 
 function tell() {
-  $("link").className = since ? "off" : "on";
-  $("link").textContent = since ? `not connected since ${since.toLocaleTimeString()}; trying again` : "live";
+  const deaf = heard === null ? "the operator has not heard of its API server yet" : heard > 60 ? `the operator has not heard of its API server for ${heard} s` : "";
+  $("link").className = since || deaf ? "off" : "on";
+  $("link").textContent = since ? `not connected since ${since.toLocaleTimeString()}; trying again` : deaf || "live";
 }
+
+// The operator says something each 15 seconds. A connection over which nothing comes any more ends by itself only hours later.
+setInterval(() => {
+  if (Date.now() - last < 45000) return;
+  last = Date.now();
+  since = since || new Date();
+  tell();
+  connect();
+}, 5000);
 
 function take(news) {
   if (news.build) {
@@ -63,24 +73,30 @@ function take(news) {
     rows.clear();
     $("replica").textContent = `as ${news.replica} sees it`;
   }
-  since = null;
+  [since, heard, last] = [null, news.heard, Date.now()];
   tell();
   for (const row of news.rows || []) rows.set(row.id, row);
   for (const id of news.gone || []) rows.delete(id);
   if ("cluster" in news) detail = news.cluster;
   if ((news.gone || []).includes(chosen)) detail = null;
-  draw();
+  if (news.rows) drawClusters();
+  // What somebody is reading stays as it is while others change.
+  if ("cluster" in news || (news.gone || []).includes(chosen) || (news.rows && !chosen)) drawDetail();
 }
 
 function draw() {
   drawClusters();
+  drawDetail();
+}
+
+function drawDetail() {
   if (!chosen) fill("detail", welcome());
   else if (operation) drawRun();
   else fill("detail", cluster());
 }
 
 function welcome() {
-  const said = rows.size ? "Choose a cluster." : "There is no Cluster yet: `kubectl apply` one, and an operation for it.";
+  const said = rows.size ? "Choose a cluster." : heard === null ? "…" : "There is no Cluster yet: `kubectl apply` one, and an operation for it.";
   return el("p", { class: "soft" }, said);
 }
 
@@ -102,7 +118,9 @@ function drawClusters() {
 
 function cluster() {
   if (!detail) return el("p", { class: "soft" }, source && !since && build ? `There is no cluster ${chosen}.` : "…");
-  const hosts = (detail.now && detail.now.hosts) || detail.hosts || [];
+  const live = (detail.now && detail.now.hosts) || [], known = detail.hosts || [];
+  // Keys that are to be compared stand at the Cluster, before a run knows of any host.
+  const hosts = !live.length || known.some((of) => of.offeredHostKey) ? known : live;
   return [
     el("h2", null, chosen.split("/")[1], " ", word(detail.phase), detail.suspended ? el("span", { class: "warn" }, " suspended") : null),
     facts(), failure(detail.lastError), conditions(detail.clusterConditions),
@@ -149,7 +167,7 @@ function now(live) {
     progress.total ? [el("progress", { max: progress.total, value: progress.done }),
       el("div", { id: "progress", "data-done": progress.done }, `${progress.done} of ${progress.total} done`,
         progress.failed ? el("span", { class: "bad" }, `, ${progress.failed} failed`) : null, progress.blocked ? `, ${progress.blocked} not begun` : null)] : null,
-    (progress.now || []).map((step) => el("div", { class: "soft" }, step)), conditions(live.conditions), failure(live.lastError));
+    (progress.now || []).map((step) => el("div", { class: "soft" }, step)), conditions((live.conditions || []).filter((condition) => condition.type !== "Ready")), failure(live.lastError));
 }
 
 function host(of) {
@@ -175,19 +193,24 @@ async function ask() {
   const group = chosen.split("/")[0];
   const query = new URLSearchParams({ group, operation: of });
   if (run) query.set("run", run);
-  let found;
+  let found = null;
   try {
-    found = await (await fetch("/run?" + query)).json();
+    const answer = await fetch("/run?" + query);
+    if (answer.ok) found = await answer.json();
+    why = answer.ok ? "" : (await answer.json()).why || `the operator answers ${answer.status}`;
   } catch (error) {
-    found = null;
+    why = "the operator does not answer";
   }
   if (number !== asked || of !== operation) return;
+  tries = found ? 0 : tries + 1;
+  if (found ? found.why : why) late++;
+  if (!found) drawRun();
   if (found && JSON.stringify(found) !== shownRun) {
     shownRun = JSON.stringify(found);
     drawRun();
   }
   // Of one that has ended nothing changes any more, but for what was written down of it a moment later.
-  if (!found || !found.over || (found.why && tries++ < 5)) setTimeout(() => number === asked && of === operation && ask(), 3000);
+  if (found ? !found.over || (found.why && late < 5) : tries < 40) setTimeout(() => number === asked && of === operation && ask(), 3000);
 }
 
 const ENDINGS = { done: ["good", "done"], "nothing-to-do": ["good", "there was nothing to do"], incomplete: ["bad", "incomplete"], refused: ["bad", "refused"],
@@ -200,9 +223,13 @@ function drawRun() {
   const same = drawn && drawn.operation === operation && drawn.run === shownRun && $("run-body");
   drawn = { operation, run: shownRun };
   const head = el("div", { id: "run-head" }, el("p", null, el("a", { href: link(chosen) }, `← ${chosen.split("/")[1]}`)),
-    el("h2", null, operation, " ", found ? [found.action || "", " ", word(found.phase)] : "…"), now(live), live ? null : failure(found && found.lastError));
+    el("h2", null, operation, " ", found ? [found.action || "", " ", word(found.phase)] : "…"), now(live), why ? el("p", { class: "bad" }, why) : null, live ? null : failure(found && found.lastError));
   if (same) $("run-head").replaceWith(head);
-  else fill("detail", head, el("div", { id: "run-body" }, found ? body(found) : null));
+  else {
+    const open = [...document.querySelectorAll("#run-body details[open]")].map((of) => of.dataset.name);
+    fill("detail", head, el("div", { id: "run-body" }, found ? body(found) : null));
+    for (const of of document.querySelectorAll("#run-body details")) of.open = open.includes(of.dataset.name);
+  }
 }
 
 function body(found) {
@@ -223,6 +250,7 @@ function body(found) {
       step.unknown ? el("div", { class: "warn" }, "it is not known whether it was done: the next run looks") : null,
       step.error ? el("pre", null, step.error) : null, step.said ? el("pre", null, step.said) : null)),
     record.moreFailed ? el("p", { class: "bad" }, `and ${count(record.moreFailed, "more step")} that failed`) : null,
+    record.leftOut[0] + record.leftOut[1] ? el("p", { class: "warn" }, `not listed, for its journal was too long: ${record.leftOut[0]} steps that were done, ${record.leftOut[1]} that were not begun`) : null,
     timeline(record), path(record), steps(record),
   ];
 }
@@ -244,7 +272,7 @@ function timeline(record) {
 
 function path(record) {
   if (!record.path.length) return null;
-  return el("details", null, el("summary", null, "The chain of steps that made it as long as it was"), el("table", null,
+  return el("details", { "data-name": "path" }, el("summary", null, "The chain of steps that made it as long as it was"), el("table", null,
     record.path.map(([step, began, took]) => el("tr", null, el("td", null, step), el("td", { class: "soft" }, seconds(began)), el("td", null, seconds(took))))));
 }
 
@@ -252,7 +280,7 @@ const FATES = { done: "good", failed: "bad", begun: "busy", waiting: "soft" };
 
 function steps(record) {
   if (!record.steps.length) return null;
-  return el("details", null, el("summary", null, count(record.steps.length + record.moreSteps, "step")), el("table", { id: "steps" },
+  return el("details", { "data-name": "steps" }, el("summary", null, count(record.steps.length + record.moreSteps, "step")), el("table", { id: "steps" },
     record.steps.map(([step, summary, began, ended, fate]) => el("tr", null, el("td", { class: FATES[fate] }, fate), el("td", null, step, el("div", { class: "soft" }, summary)),
       el("td", { class: "soft" }, began === null ? "" : seconds(began)), el("td", null, began !== null && ended !== null ? seconds(ended - began) : "")))),
   record.moreSteps ? el("p", { class: "soft" }, `and ${record.moreSteps} more: \`kokctl run show --operation ${operation}\``) : null);

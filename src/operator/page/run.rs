@@ -36,6 +36,7 @@ pub(super) fn document(story: &Story) -> Value {
         "failed": failed, "moreFailed": record.steps.iter().filter(wrong).count().saturating_sub(MOST_FAILED), "path": path,
         "steps": record.steps.iter().take(MOST_STEPS).map(line).collect::<Vec<_>>(),
         "moreSteps": record.steps.len().saturating_sub(MOST_STEPS), "unknown": story.unknown,
+        "leftOut": record.left_out,
     })
 }
 
