@@ -48,6 +48,7 @@ pub use read::FIRST_MINOR as OLDEST_KUBERNETES_MINOR;
 pub use secret::Secret;
 pub use source::{Place, Source};
 pub use syntax::duration::duration as go_duration;
+pub use syntax::name::dns_name as wrong_in_dns_name;
 pub use translate::DEFAULT_VERSION as DEFAULT_KUBERNETES;
 pub use tree::MOST_MANIFEST_BYTES;
 pub use variables::{Effect, SUBJECTS, Subject, Variable, variable, variables};

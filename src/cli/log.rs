@@ -76,14 +76,14 @@ impl Arguments {
         #[cfg(feature = "traces")]
         let traces = super::traces::Traces::asked(&|name: &str| env::var(name).ok()).unwrap_or_else(|failure| {
             // These variables are meant for all programs of a machine, and no work ends because of them.
-            crate::ui::status_line(&format!("warning: no traces are sent: {failure}"));
+            crate::ui::status_line(&failure.as_warning());
             None
         });
         let lines = self.lines()?;
         // Only a second call could fail, and there is none.
         let registry = Registry::default().with(lines);
         #[cfg(feature = "traces")]
-        let registry = registry.with(traces.as_ref().map(|traces| traces.layer().with_filter(FilterFn::new(is_harmless))));
+        let registry = registry.with(traces.as_ref().map(super::traces::Traces::layer));
         let _ = registry.try_init();
         Ok(Begun {
             #[cfg(feature = "traces")]

@@ -6,7 +6,7 @@ use serde::Serialize;
 use super::process;
 #[cfg(feature = "operator")]
 use super::run_of_operation::OfOperation;
-use super::run_text::{run_text, timeline_text};
+use super::run_text::{By, run_text, timeline_text};
 use crate::failure::Failure;
 use crate::state::{Record, Story, Timeline};
 use crate::ui::{json_line, line, status_line};
@@ -51,7 +51,7 @@ struct Document<'a> {
 pub(super) async fn run(arguments: &Arguments) -> Result<(), Vec<Failure>> {
     let Verb::Show(show) = &arguments.verb;
     let one = |failure: Failure| vec![failure];
-    let (story, others) = story(show).await.map_err(one)?;
+    let (story, others, by) = story(show).await.map_err(one)?;
     let record = Record::of(&story);
     if show.json {
         return json_line(&Document { record: &record, timeline: Timeline::of(&record) });
@@ -59,7 +59,7 @@ pub(super) async fn run(arguments: &Arguments) -> Result<(), Vec<Failure>> {
     if show.timeline {
         line(&timeline_text(&record, &Timeline::of(&record)));
     } else {
-        line(&run_text(&record));
+        line(&run_text(&record, by));
     }
     if story.unknown > 0 {
         status_line(&format!("{} events are of kinds that this kokctl does not know", story.unknown));
@@ -70,13 +70,13 @@ pub(super) async fn run(arguments: &Arguments) -> Result<(), Vec<Failure>> {
     Ok(())
 }
 
-/// The run that is meant, and the names of others of the same operation.
-async fn story(show: &Show) -> Result<(Story, Vec<String>), Failure> {
+/// The run that is meant, the names of others of the same operation, and who began it.
+async fn story(show: &Show) -> Result<(Story, Vec<String>, By), Failure> {
     #[cfg(feature = "operator")]
-    if let Some(found) = show.of.story(show.run.as_deref()).await? {
-        return Ok(found);
+    if let Some((story, others)) = show.of.story(show.run.as_deref()).await? {
+        return Ok((story, others, By::Operation));
     }
     let state = process::state()?;
     let wanted = show.run.as_deref().unwrap_or("latest");
-    Ok((state.read_run(&state.find_run(wanted)?)?, Vec::new()))
+    Ok((state.read_run(&state.find_run(wanted)?)?, Vec::new(), By::Command))
 }

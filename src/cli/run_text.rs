@@ -37,8 +37,26 @@ pub(super) fn ending_text(record: &Record) -> String {
     }
 }
 
+/// Who began a run, and so how it is gone on with.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum By {
+    /// A command on this machine.
+    Command,
+    /// The operator, for an operation.
+    Operation,
+}
+
+impl By {
+    fn go_on(self, record: &Record) -> String {
+        match self {
+            Self::Command => format!("run `kokctl {}` again", record.verb),
+            Self::Operation => "make another operation, if the operator does not go on by itself".to_owned(),
+        }
+    }
+}
+
 /// A run with its steps and its failures.
-pub(super) fn run_text(record: &Record) -> String {
+pub(super) fn run_text(record: &Record, by: By) -> String {
     let mut lines = head(record);
     if !record.steps.is_empty() {
         lines.push(String::new());
@@ -56,10 +74,16 @@ pub(super) fn run_text(record: &Record) -> String {
         if let Fate::Failed { error, unknown } = &step.fate {
             let what = if *unknown { "it is not known whether it was done" } else { "failed" };
             let failure = Failure::new(Kind::Incomplete, format!("{}: {what}", step.title)).at(&step.step).because(error);
-            lines.push(format!("\n{}", failure.hint("mend the cause and run the same command again: it goes on where this run stopped")));
+            lines.push(format!(
+                "\n{}",
+                failure.hint(match by {
+                    By::Command => "mend the cause and run the same command again: it goes on where this run stopped",
+                    By::Operation => "mend the cause and make another operation: it goes on where this one stopped",
+                })
+            ));
         }
     }
-    lines.extend(in_doubt(record));
+    lines.extend(in_doubt(record, by));
     lines.join("\n")
 }
 
@@ -97,13 +121,13 @@ fn fate_word(fate: &Fate) -> &'static str {
     }
 }
 
-fn in_doubt(record: &Record) -> Option<String> {
+fn in_doubt(record: &Record, by: By) -> Option<String> {
     let steps: Vec<&str> = record.steps.iter().filter(|step| step.fate == Fate::InDoubt).map(|step| step.step.as_str()).collect();
     (record.ending != Ending::AtWork && !steps.is_empty()).then(|| {
         format!(
-            "\nin doubt, for the run ended while they were at work: {}\nrun `kokctl {}` again: it looks at each before it does anything",
+            "\nin doubt, for the run ended while they were at work: {}\n{}: it looks at each before it does anything",
             steps.join(", "),
-            record.verb
+            by.go_on(record)
         )
     })
 }

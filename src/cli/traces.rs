@@ -39,10 +39,6 @@ const CONNECT: Duration = Duration::from_secs(3);
 /// Bytes of an answer that are read: it says whether spans were refused.
 const MOST_ANSWER: usize = 64 << 10;
 
-/// Reads the environment.
-pub(super) trait Variables: Fn(&str) -> Option<String> {}
-impl<F: Fn(&str) -> Option<String>> Variables for F {}
-
 /// Sends spans until it is finished.
 pub(super) struct Traces {
     provider: SdkTracerProvider,
@@ -54,6 +50,8 @@ pub(super) struct Traces {
 /// How they are sent. What is nothing is for the environment to say.
 struct Settings<'a> {
     endpoint: Option<&'a str>,
+    /// The variable that names it.
+    named_by: &'static str,
     /// For an answer of the collector.
     patience: Duration,
     service: Option<&'static str>,
@@ -82,18 +80,16 @@ impl Lost {
 }
 
 impl Traces {
-    /// Begins to send, if the environment names a collector.
+    /// Begins to send, if the environment names a collector. `variable` reads the environment.
     ///
     /// # Errors
     /// [`Failure`] if it asks for what can't be done.
-    pub(super) fn asked(variable: &impl Variables) -> Result<Option<Self>, Failure> {
+    pub(super) fn asked(variable: &dyn Fn(&str) -> Option<String>) -> Result<Option<Self>, Failure> {
         let said = |name: &str| variable(name).map(|text| text.trim().to_owned()).filter(|text| !text.is_empty());
         let first = |names: [&'static str; 2]| names.into_iter().find_map(|name| Some((name, said(name)?)));
         let is_off = said("OTEL_SDK_DISABLED").is_some_and(|text| text.eq_ignore_ascii_case("true"));
         let others = said("OTEL_TRACES_EXPORTER").is_some_and(|text| !text.split(',').any(|name| name.trim() == "otlp"));
-        if is_off || others || first(ENDPOINTS).is_none() {
-            return Ok(None);
-        }
+        let Some((named_by, _)) = first(ENDPOINTS).filter(|_| !is_off && !others) else { return Ok(None) };
         if let Some((name, protocol)) = first(PROTOCOLS).filter(|(_, protocol)| protocol != PROTOCOL) {
             let failure = Failure::new(Kind::Input, format!("traces can't be sent by `{}`", protocol.escape_debug()));
             let hint =
@@ -109,15 +105,15 @@ impl Traces {
             || said("OTEL_RESOURCE_ATTRIBUTES").is_some_and(|text| text.split(',').any(|one| one.trim().starts_with("service.name=")));
         let service = (!names_service).then_some("kokctl");
         let queue = said(QUEUE.0).is_none().then_some(QUEUE.1);
-        let settings = Settings { endpoint: None, patience: Duration::from_millis(patience), service, queue };
+        let settings = Settings { endpoint: None, named_by, patience: Duration::from_millis(patience), service, queue };
         Self::start(settings, authority.unwrap_or_default()).map(Some)
     }
 
     fn start(settings: Settings<'_>, authorities: Vec<reqwest::Certificate>) -> Result<Self, Failure> {
-        let Settings { endpoint, patience, service, queue } = settings;
+        let Settings { endpoint, named_by, patience, service, queue } = settings;
         let wrong = |because: String| {
             let failure = Failure::new(Kind::Input, "traces can't be sent").because(because);
-            failure.at(format!("the variable {}", ENDPOINTS[1])).hint("correct it, as in http://127.0.0.1:4318, or unset it to send none")
+            failure.at(format!("the variable {named_by}")).hint("correct it, as in http://127.0.0.1:4318, or unset it to send none")
         };
         let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).thread_name("traces").enable_all().build();
         let runtime =
@@ -210,9 +206,10 @@ impl HttpClient for Sender {
 }
 
 async fn send(client: &reqwest::Client, request: Request<Bytes>) -> Result<Response<Bytes>, HttpError> {
-    let mut answer = client.execute(request.try_into()?).await?;
+    // The address may hold a password.
+    let mut answer = client.execute(request.try_into()?).await.map_err(reqwest::Error::without_url)?;
     let (status, headers, mut body) = (answer.status(), std::mem::take(answer.headers_mut()), Vec::new());
-    while let Some(chunk) = answer.chunk().await? {
+    while let Some(chunk) = answer.chunk().await.map_err(reqwest::Error::without_url)? {
         if body.len() + chunk.len() > MOST_ANSWER {
             return Err("its answer is too long".into());
         }

@@ -17,7 +17,7 @@ use kube::{Api, Client, ResourceExt as _};
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
-use super::object::MANAGER;
+use super::object::{self, MANAGER};
 use super::owned::{Put, goes_with, put};
 use crate::event::{Event, EventKind};
 
@@ -129,7 +129,10 @@ pub(super) async fn keep(
     map.metadata.owner_references = Some(vec![owner]);
     let key = format!("{run}{SUFFIX}");
     if let Some(found) = api.get_opt(name).await?.filter(|found| goes_with(found.owner_references(), map.owner_references())) {
-        let surplus = surplus(found.binary_data.as_ref().unwrap_or(&BTreeMap::new()), (&key, bytes.len()));
+        let kept = found.binary_data.clone().unwrap_or_default();
+        // Those of an operation that had this name before go with it.
+        let is_its = found.owner_references().iter().any(|owner| map.owner_references().iter().any(|ours| ours.uid == owner.uid));
+        let surplus = if is_its { surplus(&kept, (&key, bytes.len())) } else { kept.into_keys().collect() };
         if !surplus.is_empty() {
             let gone: Map<String, Value> = surplus.into_iter().map(|key| (key, Value::Null)).collect();
             let patch = json!({"metadata": {"resourceVersion": found.resource_version()}, "binaryData": gone});
@@ -151,6 +154,11 @@ fn surplus(kept: &BTreeMap<String, ByteString>, (key, length): (&str, usize)) ->
         is_too_much
     });
     goes.map(|(other, _)| other.clone()).collect()
+}
+
+/// Namespace and name of the ConfigMap with the journals of an operation's runs, as its status says.
+pub(super) fn place(operation: &Value) -> Option<(&str, &str)> {
+    object::text(operation, "/status/journal/configMap")?.split_once('/')
 }
 
 /// The journals in the ConfigMap of this name; none if there is none.
@@ -194,6 +202,11 @@ mod tests {
         assert_eq!(keep(&client, place, owner(), ("20260103T000000Z-c", vec![b'x'; 99])).await.unwrap(), Put::Done);
         assert_eq!(kept(&client, place).await.unwrap().keys().collect::<Vec<_>>(), ["20260103T000000Z-c"]);
         assert_eq!(fake.get(PATH).unwrap()["metadata"]["ownerReferences"][0]["name"], "up");
+        // One that is made anew under the name of another has done nothing of what that did.
+        let anew = OwnerReference { uid: "2".to_owned(), ..owner() };
+        assert_eq!(keep(&client, place, anew, ("20260104T000000Z-d", vec![b'x'; 9])).await.unwrap(), Put::Done);
+        assert_eq!(kept(&client, place).await.unwrap().keys().collect::<Vec<_>>(), ["20260104T000000Z-d"]);
+        assert_eq!(fake.get(PATH).unwrap()["metadata"]["ownerReferences"][0]["uid"], "2");
     }
 
     #[tokio::test]

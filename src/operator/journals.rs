@@ -5,7 +5,7 @@ use kube::{Api, Client};
 use serde_json::Value;
 
 use super::connect::client;
-use super::journal::{Journals, kept, unpacked};
+use super::journal::{Journals, kept, place, unpacked};
 use super::object;
 use super::watching::Watched;
 use crate::failure::{Failure, Kind};
@@ -43,8 +43,7 @@ pub async fn operation_run(watched: &Watched, run: Option<&str>) -> Result<Opera
 /// # Errors
 /// [`Failure`] if it can't be read.
 async fn journals(client: &Client, operation: &Value) -> Result<Journals, Failure> {
-    let place = object::text(operation, "/status/journal/configMap").and_then(|place| place.split_once('/'));
-    let Some(place) = place else { return Ok(Journals::new()) };
+    let Some(place) = place(operation) else { return Ok(Journals::new()) };
     kept(client, place).await.map_err(|error| {
         let failure = Failure::new(Kind::Input, format!("the ConfigMap {}/{} can't be read", place.0, place.1));
         failure.because(error.to_string()).hint("see that you may get ConfigMaps in that namespace")
@@ -127,6 +126,11 @@ mod tests {
         assert_eq!(of(Some("2")), Ok(("2-b".to_owned(), true)));
         assert_eq!(of(Some("b")).unwrap_err(), "`b` is part of several runs");
         assert_eq!(of(Some("c")).unwrap_err(), "the operation has no run `c`");
+        let behind = json!({"status": {"run": "1-b", "status": "Running"}});
+        assert_eq!(chosen(&behind, &all, None).unwrap().id, "1-b", "the clock of the replica that began it is behind");
+        let new = json!({"status": {"run": "3-c", "status": "Running"}});
+        assert_eq!(chosen(&new, &all, Some("3-c")).unwrap_err().what, "nothing is kept yet of the run 3-c");
+        assert_eq!(chosen(&new, &all, None).unwrap().id, "2-b");
         let over = json!({"status": {"run": "2-b", "status": "Failed"}});
         assert!(!chosen(&over, &all, None).unwrap().alive, "one that has ended is at work no more");
     }

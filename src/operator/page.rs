@@ -1,10 +1,10 @@
 //! The page of the operator: clusters, hosts, and what runs did, to look at. It changes nothing. It listens on loopback alone and is reached by
 //! `kubectl port-forward`, so who may see it is for Kubernetes to say.
 
+mod asked;
 mod board;
 mod run;
 
-use std::collections::BTreeSet;
 use std::convert::Infallible;
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -14,12 +14,13 @@ use axum::extract::{Query, Request, State};
 use axum::http::{HeaderName, HeaderValue, StatusCode, header};
 use axum::middleware::{self, Next};
 use axum::response::sse::{Event, Sse};
-use axum::response::{IntoResponse as _, Json, Response};
+use axum::response::{IntoResponse as _, Response};
 use axum::{Router, routing::get};
 use futures_util::stream;
+use kok_crds::wrong_in_dns_name;
 use kok_tasks::digest::sha256;
 use serde::Deserialize;
-use serde_json::{Value, json};
+use serde_json::json;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
 use tokio::time::timeout;
 
@@ -27,14 +28,9 @@ pub(super) use board::{Board, Card};
 
 use super::group::{ClusterKey, Group};
 use super::http::{Health, serve};
-use super::journal::{Journals, kept, public};
-use super::journals::chosen;
-use super::object;
 use super::shared::Shared;
-use super::status::ANSWER;
 use crate::clock::Clock;
 use crate::failure::{Failure, Kind};
-use crate::state::{StateFolder, Story};
 use board::Seen;
 
 const HTML: &str = include_str!("page/page.html");
@@ -89,7 +85,7 @@ fn router(page: Arc<Page>) -> Router {
         .route("/page.css", text("text/css; charset=utf-8", STYLE))
         .route("/icon.svg", text("image/svg+xml", ICON))
         .route("/events", get(events))
-        .route("/run", get(run_of))
+        .route("/run", get(asked::run))
         .with_state(page)
         .layer(middleware::from_fn(guarded))
 }
@@ -121,17 +117,11 @@ struct Chosen {
     cluster: Option<String>,
 }
 
-/// A cluster as the page names it: `GROUP/NAME`.
+/// A cluster, or an operation, as the page names it: `GROUP/NAME`. What comes from a browser becomes no part of a path before it is such a name.
 fn key(id: &str) -> Option<ClusterKey> {
     let (group, name) = id.split_once('/')?;
     let group = Group::ALL.into_iter().find(|known| known.name() == group)?;
-    is_name(name).then(|| ClusterKey { group, name: name.to_owned() })
-}
-
-/// Whether an object of Kubernetes may have this name: what comes from a browser becomes part of no path before.
-fn is_name(name: &str) -> bool {
-    let is_right = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || b"-.".contains(&byte);
-    !name.is_empty() && name.len() <= 253 && name.bytes().all(is_right) && !name.contains("..") && !name.starts_with('.')
+    wrong_in_dns_name(name).is_none().then(|| ClusterKey { group, name: name.to_owned() })
 }
 
 struct Watcher {
@@ -177,85 +167,8 @@ async fn events(State(page): State<Arc<Page>>, Query(query): Query<Chosen>) -> R
     Sse::new(stream::unfold(watcher, Watcher::next)).into_response()
 }
 
-#[derive(Deserialize)]
-struct Asked {
-    group: String,
-    operation: String,
-    run: Option<String>,
-}
-
-/// What a run of an operation did.
-async fn run_of(State(page): State<Arc<Page>>, Query(asked): Query<Asked>) -> Response {
-    match timeout(ANSWER, found(&page.shared, &asked)).await {
-        Ok(Ok(document)) => Json(document).into_response(),
-        Ok(Err(why)) => (StatusCode::NOT_FOUND, Json(json!({ "why": why }))).into_response(),
-        Err(_) => (StatusCode::GATEWAY_TIMEOUT, Json(json!({ "why": "the API server does not answer" }))).into_response(),
-    }
-}
-
-/// The operation with its last run, or the one that is asked for.
-///
-/// # Errors
-/// Why there is none to be shown.
-async fn found(shared: &Shared, asked: &Asked) -> Result<Value, String> {
-    let key = key(&format!("{}/{}", asked.group, asked.operation)).ok_or("no operation has such a name")?;
-    if !shared.settings.groups.contains(&key.group) {
-        return Err(format!("{} is not served here", key.group.name()));
-    }
-    let api = shared.operations(key.group);
-    let operation = api.get_opt(&key.name).await.map_err(|error| error.to_string())?.ok_or("there is no such operation any more")?;
-    let data = operation.data;
-    let journals = journals(shared, &data).await?;
-    let (state, run) = (shared.state(key.group), asked.run.clone());
-    // A journal of many hosts takes a while to read: nobody who renews Leases waits for that, and no two are read at a time.
-    let one = Arc::clone(&shared.journals).acquire_owned().await.map_err(|error| error.to_string())?;
-    let read = tokio::task::spawn_blocking(move || {
-        let document = document(&key.name, &data, &journals, &state, run.as_deref());
-        drop(one);
-        document
-    });
-    read.await.map_err(|error| error.to_string())
-}
-
-/// What is kept of an operation's runs, in the namespaces that the operator reads.
-async fn journals(shared: &Shared, operation: &Value) -> Result<Journals, String> {
-    let place = object::text(operation, "/status/journal/configMap").and_then(|place| place.split_once('/'));
-    match place.filter(|place| shared.namespaces.iter().any(|known| known == place.0)) {
-        Some(place) => kept(&shared.client, place).await.map_err(|error| error.to_string()),
-        None => Ok(Journals::new()),
-    }
-}
-
-/// An operation with a run of it, or why there is none.
-fn document(name: &str, operation: &Value, journals: &Journals, state: &StateFolder, run: Option<&str>) -> Value {
-    let at_work = object::text(operation, "/status/run").filter(|_| !object::is_over(operation));
-    let runs: BTreeSet<&str> = journals.keys().map(String::as_str).chain(at_work).collect();
-    let status = |field: &str| operation.pointer(&format!("/status/{field}")).cloned().unwrap_or_default();
-    let mut document = json!({
-        "operation": name, "action": object::text(operation, "/spec/action"), "cluster": object::text(operation, "/spec/cluster"),
-        "phase": status("phase"), "lastError": status("lastError"), "over": object::is_over(operation), "runs": runs,
-    });
-    // As this replica writes it down just now, or else as it was kept.
-    let own = at_work.filter(|at_work| run.is_none_or(|run| run == *at_work)).and_then(|run| {
-        let text = state.journal_of(run)?;
-        Story::read(run, public(&text).as_bytes(), true).ok()
-    });
-    let story = own.map_or_else(|| chosen(operation, journals, run).map_err(|failure| failure.one_line()), Ok);
-    let (field, value) = match story {
-        Ok(story) => ("record", run::document(&story)),
-        Err(why) => ("why", json!(why)),
-    };
-    if let Some(fields) = document.as_object_mut() {
-        fields.insert(field.to_owned(), value);
-    }
-    document
-}
-
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "these are tests")]
-
-    use super::super::journal::packed;
     use super::*;
 
     #[test]
@@ -268,33 +181,6 @@ mod tests {
         {
             assert!(!is_own(host), "{host}");
         }
-    }
-
-    /// The replica that is at work knows more than what it has kept so far; and another one shows that.
-    #[test]
-    fn a_run_is_shown_as_it_is_or_as_it_was_kept() {
-        let folder = tempfile::tempdir().unwrap();
-        let state = StateFolder::at(folder.path());
-        let operation = json!({"spec": {"action": "cluster.yml"}, "status": {"run": "2-b", "status": "Running", "phase": "Running"}});
-        let started = |run: &str, cluster: &str| {
-            format!(
-                "{{\"sequence\":0,\"milliseconds\":0,\"event\":\"run-started\",\"v\":1,\"run\":\"{run}\",\"verb\":\"apply\",\"cluster\":\"{cluster}\",\
-                 \"time\":\"2026-11-21T12:00:00Z\",\"version\":\"0.1.0\",\"who\":\"a@b\"}}\n"
-            )
-        };
-        let kept = |run: &str| (run.to_owned(), packed(&started(run, "kept")).unwrap());
-        let journals = Journals::from([kept("1-a"), kept("2-b")]);
-        let of = |run| document("up", &operation, &journals, &state, run);
-        assert_eq!((&of(None)["record"]["ending"], &of(None)["runs"]), (&json!("at-work"), &json!(["1-a", "2-b"])));
-        assert_eq!(of(Some("1-a"))["record"]["ending"], "died");
-        assert!(of(Some("x"))["why"].as_str().unwrap().contains("has no run"));
-        std::fs::create_dir_all(folder.path().join("runs/2-b")).unwrap();
-        std::fs::write(folder.path().join("runs/2-b/events.jsonl"), started("2-b", "own").replace("a@b", "me@here")).unwrap();
-        assert_eq!((&of(None)["record"]["who"], &of(Some("1-a"))["record"]["who"]), (&json!("me@here"), &json!("a@b")));
-        let nothing = document("up", &json!({}), &Journals::new(), &state, None);
-        assert!(nothing["why"].as_str().unwrap().starts_with("nothing is kept yet"), "{nothing}");
-        let over = document("up", &json!({"status": {"status": "Failed"}}), &Journals::new(), &state, None);
-        assert!(over["why"].as_str().unwrap().starts_with("nothing was kept"), "{over}");
     }
 
     #[test]

@@ -15,8 +15,8 @@ compiler='gcc libc6-dev ca-certificates'
 calico='conntrack ipset'
 bundle='binutils libseccomp-dev iptables netbase nftables pkgconf|pkg-config'
 lab='debootstrap systemd systemd-container iproute2 nftables openssh-client util-linux'
-# Debian's own Vagrant, with what judges the settings of libvirt; VirtualBox' plugin is a part of it.
 page='chromium chromium-driver curl'
+# Debian's own Vagrant, with what judges the settings of libvirt; VirtualBox' plugin is a part of it.
 tests='openssh-server sudo openssl fish tcsh zsh vagrant vagrant-libvirt'
 
 case $target in

@@ -106,9 +106,18 @@ lane() {
     done
 }
 
+# Hosts and snapshots of a few stories at a time; and where less than one is free, kubelets evict pods, and clusters wait for room until somebody ends them.
+least_gib=8
+has_room() {
+    free=$(df -Pk "$cache" | awk 'NR == 2 { print int($4 / 1048576) }')
+    [ "$free" -ge "$least_gib" ] || fail "the disk has $free GiB left, and stories need $least_gib" "$cache" \
+        'hosts of the lab keep their files there' "make room: what is in $CARGO_TARGET_DIR/debug/incremental is compiled again where it is missing"
+}
+
 # run_stories: those on standard input, lines of `drawn`. What waits for something leaves the processors to others, so two run side by side;
 # KOK_TEST_LANES=1 has one after the other.
 run_stories() {
+    has_room
     mkdir -p "$logs" "$queue/alone" "$queue/big" "$queue/small" "$queue/taken" "$queue/running"
     : >"$queue/times"
     number=100

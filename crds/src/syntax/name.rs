@@ -16,8 +16,9 @@ pub(crate) fn dns_label(text: &str) -> Option<&'static str> {
     }
 }
 
-/// What is wrong with a DNS name of one or more labels, without a dot at its end.
-pub(crate) fn dns_name(text: &str) -> Option<&'static str> {
+/// What is wrong with a DNS name of one or more labels, without a dot at its end; nothing with one that is right (RFC 1123, as Kubernetes narrows it).
+#[must_use]
+pub fn dns_name(text: &str) -> Option<&'static str> {
     if text.len() > 253 {
         return Some("it is longer than 253 characters");
     }

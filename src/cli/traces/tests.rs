@@ -1,10 +1,10 @@
 #![allow(clippy::unwrap_used, clippy::panic, reason = "these are tests")]
 
-use std::io::{Read as _, Write as _};
 use std::net::TcpListener;
 use std::sync::mpsc;
-use std::thread;
 
+use axum::Router;
+use axum::http::{HeaderMap, StatusCode};
 use opentelemetry_proto::tonic::collector::trace::v1::ExportTraceServiceRequest;
 use opentelemetry_proto::tonic::trace::v1::Span;
 use prost::Message as _;
@@ -13,32 +13,20 @@ use tracing_subscriber::layer::SubscriberExt as _;
 use super::*;
 use crate::event::{EventKind, Events, FORMAT, Trace};
 
-/// A collector that takes one request, answers this, and hands on what it got.
-fn collector(answer: &'static str) -> (String, mpsc::Receiver<(String, Vec<u8>)>) {
-    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+/// A collector that answers this, and hands on the type and the bytes of what it got, for as long as the runtime is there.
+fn collector(answer: StatusCode) -> (String, mpsc::Receiver<(String, Bytes)>, Runtime) {
+    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build().unwrap();
+    let listener = runtime.block_on(tokio::net::TcpListener::bind("127.0.0.1:0")).unwrap();
     let address = format!("http://{}/v1/traces", listener.local_addr().unwrap());
     let (sender, receiver) = mpsc::channel();
-    thread::spawn(move || {
-        for stream in listener.incoming() {
-            let (mut stream, mut all) = (stream.unwrap(), Vec::new());
-            let (head, length) = loop {
-                let mut piece = [0; 4096];
-                let read = stream.read(&mut piece).unwrap();
-                all.extend_from_slice(piece.get(..read).unwrap());
-                if let Some(end) = all.windows(4).position(|four| four == b"\r\n\r\n") {
-                    let head = String::from_utf8(all.drain(..end + 4).collect()).unwrap().to_lowercase();
-                    let length = head.lines().find_map(|line| line.strip_prefix("content-length: ")?.parse::<usize>().ok()).unwrap();
-                    break (head, length);
-                }
-            };
-            let read = all.len();
-            all.resize(length, 0);
-            stream.read_exact(all.get_mut(read..).unwrap()).unwrap();
-            stream.write_all(format!("HTTP/1.1 {answer}\r\ncontent-length: 0\r\nconnection: close\r\n\r\n").as_bytes()).unwrap();
-            let _ = sender.send((head, all));
-        }
-    });
-    (address, receiver)
+    let takes = move |headers: HeaderMap, body: Bytes| async move {
+        let kind = headers.get("content-type").map(|kind| kind.to_str().unwrap().to_owned()).unwrap_or_default();
+        let _ = sender.send((kind, body));
+        answer
+    };
+    let router = Router::new().route("/v1/traces", axum::routing::post(takes));
+    runtime.spawn(async move { axum::serve(listener, router).await });
+    (address, receiver, runtime)
 }
 
 /// A run of two steps on one host, of which one fails.
@@ -71,9 +59,9 @@ fn tell(events: &Events) {
     });
 }
 
-/// What a run that is told to a collector at this address ends with.
-fn told(address: &str) -> Option<String> {
-    let settings = Settings { endpoint: Some(address), patience: Duration::from_millis(300), service: Some("kokctl"), queue: None };
+/// What a run ends with that is told to a collector at this address, which has so long to answer.
+fn told(address: &str, patience: Duration) -> Option<String> {
+    let settings = Settings { endpoint: Some(address), named_by: ENDPOINTS[1], patience, service: Some("kokctl"), queue: None };
     let traces = Traces::start(settings, Vec::new()).unwrap();
     let guard = tracing::subscriber::set_default(tracing_subscriber::registry().with(traces.layer()));
     let events = Events::new(vec![Box::new(Trace::default())]);
@@ -87,11 +75,11 @@ fn told(address: &str) -> Option<String> {
 
 #[test]
 fn a_run_is_a_tree_of_its_hosts_and_steps() {
-    let (address, received) = collector("200 OK");
-    assert_eq!(told(&address), None);
-    let (head, body) = received.recv().unwrap();
-    assert!(head.starts_with("post /v1/traces ") && head.contains("application/x-protobuf"), "{head}");
-    let mut all = ExportTraceServiceRequest::decode(body.as_slice()).unwrap().resource_spans;
+    let (address, received, _runtime) = collector(StatusCode::OK);
+    assert_eq!(told(&address, Duration::from_millis(TIMEOUT)), None);
+    let (kind, body) = received.recv().unwrap();
+    assert_eq!(kind, "application/x-protobuf");
+    let mut all = ExportTraceServiceRequest::decode(body).unwrap().resource_spans;
     let resource = format!("{:?}", all.first().unwrap().resource);
     assert!(resource.contains("service.name") && resource.contains("kokctl"), "{resource}");
     let spans: Vec<Span> = all.remove(0).scope_spans.into_iter().flat_map(|scope| scope.spans).collect();
@@ -108,13 +96,14 @@ fn a_run_is_a_tree_of_its_hosts_and_steps() {
 
 #[test]
 fn that_nobody_takes_them_is_told_at_the_end() {
-    let (address, _received) = collector("403 Forbidden");
-    assert!(told(&address).unwrap().contains("403"));
+    let patience = Duration::from_millis(TIMEOUT);
+    let (address, _received, _runtime) = collector(StatusCode::FORBIDDEN);
+    assert!(told(&address, patience).unwrap().contains("403"));
     let nobody = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
-    let why = told(&format!("http://{nobody}/v1/traces")).unwrap();
-    assert!(why.to_lowercase().contains("refused"), "{why}");
+    let why = told(&format!("http://somebody:hunter2@{nobody}/v1/traces"), patience).unwrap();
+    assert!(why.to_lowercase().contains("refused") && !why.contains("hunter2"), "{why}");
     let silent = TcpListener::bind("127.0.0.1:0").unwrap();
-    let why = told(&format!("http://{}/v1/traces", silent.local_addr().unwrap())).unwrap();
+    let why = told(&format!("http://{}/v1/traces", silent.local_addr().unwrap()), Duration::from_millis(300)).unwrap();
     assert!(why.contains("timed out"), "{why}");
 }
 
@@ -131,6 +120,8 @@ fn nothing_is_sent_unless_the_environment_asks_for_it() {
     assert!(asked(&[endpoint, ("OTEL_TRACES_EXPORTER", "console, otlp")]).unwrap());
     let refused = asked(&[endpoint, ("OTEL_EXPORTER_OTLP_PROTOCOL", "grpc")]).unwrap_err();
     assert_eq!(refused.what, "traces can't be sent by `grpc`");
+    let refused = asked(&[("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", "x"), ("OTEL_EXPORTER_OTLP_TRACES_TIMEOUT", "1h")]).unwrap_err();
+    assert_eq!(refused.at.as_deref(), Some("the variable OTEL_EXPORTER_OTLP_TRACES_TIMEOUT"));
     let refused = asked(&[endpoint, ("OTEL_EXPORTER_OTLP_TIMEOUT", "10s")]).unwrap_err();
     assert_eq!(refused.what, "`10s` is no time");
     let refused = asked(&[endpoint, ("OTEL_EXPORTER_OTLP_CERTIFICATE", "/nonexistent")]).unwrap_err();

@@ -62,7 +62,7 @@ impl Life {
     /// Begins to keep the journal of a run.
     pub(super) fn keeps_journal(&self, run: &str) -> Keeping {
         let shared = &self.at.shared;
-        let mut kept = Kept {
+        let kept = Kept {
             client: shared.client.clone(),
             state: shared.state(self.at.key.group),
             home: self.home.clone(),
@@ -74,50 +74,54 @@ impl Life {
             teller: self.teller.clone(),
             is_told: false,
         };
-        let (end, mut ended) = oneshot::channel();
-        let task = tokio::spawn(async move {
-            let mut pause = FIRST;
-            while timeout(pause, &mut ended).await.is_err() {
-                kept.once().await;
-                pause = EVERY;
-            }
-            for tried in 1..=TRIES {
-                if kept.once().await || tried == TRIES {
-                    return;
-                }
-                tokio::time::sleep(PAUSE).await;
-            }
-        });
+        let (end, ended) = oneshot::channel();
+        let task = tokio::spawn(kept.keep_until(ended));
         Keeping { task, end }
     }
 }
 
+/// Why the journal is not kept.
+enum Missed {
+    /// It may be kept at another try.
+    Now(String),
+    /// It is refused, as it will be again.
+    Always(String),
+}
+
 impl Kept {
-    /// Whether there is no sense in another try.
-    async fn once(&mut self) -> bool {
-        let Some(read) = self.read().await else { return true };
-        let Some(bytes) = read else {
-            self.told("it is too long");
-            return true;
-        };
-        let length = bytes.len();
-        let place = (self.home.as_str(), self.name.as_str());
+    /// Until the end is told, and a last time after that.
+    async fn keep_until(mut self, mut ended: oneshot::Receiver<()>) {
+        let mut pause = FIRST;
+        while timeout(pause, &mut ended).await.is_err() {
+            if let Err(Missed::Always(because)) = self.once().await {
+                self.told(&because);
+            }
+            pause = EVERY;
+        }
+        for left in (0..TRIES).rev() {
+            match self.once().await {
+                Ok(()) => return,
+                Err(Missed::Now(_)) if left > 0 => tokio::time::sleep(PAUSE).await,
+                Err(Missed::Now(because) | Missed::Always(because)) => return self.told(&because),
+            }
+        }
+    }
+
+    async fn once(&self) -> Result<(), Missed> {
+        // Where there is none, somebody was told when it could not be written.
+        let Some(read) = self.read().await else { return Ok(()) };
+        let bytes = read.ok_or_else(|| Missed::Always("it is too long".to_owned()))?;
+        let (length, place) = (bytes.len(), (self.home.as_str(), self.name.as_str()));
         match timeout(ANSWER, keep(&self.client, place, self.owner.clone(), (&self.run, bytes))).await {
             Ok(Ok(Put::Done)) => {
                 let place = format!("{}/{}", self.home, self.name);
                 self.status.send_modify(|status| status.journal = Some((place, length)));
-                true
+                Ok(())
             }
-            Ok(Ok(Put::Taken)) => {
-                self.told(&taken("configmap", &self.home, &self.name).one_line());
-                true
-            }
-            Ok(Err(error)) => {
-                self.told(&error.to_string());
-                // What it refuses it refuses again.
-                matches!(error, kube::Error::Api(status) if status.is_forbidden() || status.is_invalid())
-            }
-            Err(_) => false,
+            Ok(Ok(Put::Taken)) => Err(Missed::Always(taken("configmap", &self.home, &self.name).one_line())),
+            Ok(Err(kube::Error::Api(status))) if status.is_forbidden() || status.is_invalid() => Err(Missed::Always(status.message)),
+            Ok(Err(error)) => Err(Missed::Now(error.to_string())),
+            Err(_) => Err(Missed::Now("the API server does not answer".to_owned())),
         }
     }
 
@@ -128,6 +132,7 @@ impl Kept {
         tokio::task::spawn_blocking(move || state.journal_of(&run).map(|text| packed(&text))).await.ok()?
     }
 
+    /// Says why it is not kept, once of each run.
     fn told(&mut self, because: &str) {
         if !std::mem::replace(&mut self.is_told, true) {
             tracing::warn!(run = self.run, because, "the journal can't be kept in {}/{}", self.home, self.name);

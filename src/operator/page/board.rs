@@ -26,7 +26,7 @@ pub(in super::super) struct Card {
 /// A card, and by which change it became what it is.
 #[derive(Debug, Clone)]
 struct Shown {
-    card: Arc<Card>,
+    card: Card,
     revision: u64,
 }
 
@@ -47,12 +47,12 @@ impl Board {
     /// Shows this of a cluster from now on; nothing if there is none any more.
     pub(in super::super) fn put(&self, key: &ClusterKey, card: Option<Card>) {
         let mut shown = self.shown.lock().unwrap_or_else(PoisonError::into_inner);
-        if shown.get(key).map(|shown| shown.card.as_ref()) == card.as_ref() {
+        if shown.get(key).map(|shown| &shown.card) == card.as_ref() {
             return;
         }
         let revision = *self.revision.borrow() + 1;
         match card {
-            Some(card) => drop(shown.insert(key.clone(), Shown { card: Arc::new(card), revision })),
+            Some(card) => drop(shown.insert(key.clone(), Shown { card, revision })),
             None => drop(shown.remove(key)),
         }
         drop(shown);
@@ -141,7 +141,6 @@ impl Card {
         });
         let mut detail = pick(status, &["hostSummary", "clusterConditions", "lastError", "drift", "certificates", "hostKeys", "hosts"]);
         detail.extend([
-            ("id".to_owned(), json!(id)),
             ("phase".to_owned(), json!(phase)),
             ("suspended".to_owned(), json!(object::flag(data, "/spec/operator/suspend"))),
             ("operations".to_owned(), operations.iter().take(MOST_OPERATIONS).map(|operation| line(operation)).collect()),
@@ -170,17 +169,13 @@ fn line(operation: &DynamicObject) -> Value {
     let mut line = pick(data.get("status").unwrap_or(&Value::Null), &["phase", "startTime", "endTime"]);
     let because = operation.metadata.labels.as_ref().and_then(|labels| labels.get(MADE_BECAUSE));
     line.extend(because.map(|because| ("because".to_owned(), json!(because))));
-    line.extend([
-        ("name".to_owned(), json!(operation.metadata.name)),
-        ("action".to_owned(), json!(object::text(data, "/spec/action"))),
-        ("created".to_owned(), json!(object::created(&operation.metadata))),
-    ]);
+    line.extend([("name".to_owned(), json!(operation.metadata.name)), ("action".to_owned(), json!(object::text(data, "/spec/action")))]);
     Value::Object(line)
 }
 
 fn live(operation: &DynamicObject) -> Value {
     let status = operation.data.get("status").cloned().unwrap_or_default();
-    let mut all = pick(&status, &["plan", "progress", "hosts", "conditions", "lastError", "attempt", "replica", "run"]);
+    let mut all = pick(&status, &["plan", "progress", "hosts", "conditions", "lastError", "attempt"]);
     if let Value::Object(line) = line(operation) {
         all.extend(line);
     }
@@ -241,7 +236,7 @@ mod tests {
         assert_eq!(board.news(&mut one).unwrap()["cluster"], Value::Null);
         board.put(&key("c"), card("Pending"));
         assert_eq!(board.news(&mut all).unwrap()["rows"][0]["phase"], "Pending");
-        assert_eq!(board.news(&mut one).unwrap()["cluster"]["id"], "kubeonkube.clay.io/c");
+        assert_eq!(board.news(&mut one).unwrap()["cluster"]["phase"], "Pending");
         board.put(&key("c"), card("Pending"));
         assert_eq!((board.news(&mut all), board.news(&mut one)), (None, None));
         board.put(&key("d"), card("Ready"));

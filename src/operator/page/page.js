@@ -3,7 +3,14 @@
 
 const $ = (id) => document.getElementById(id);
 const rows = new Map();
-let chosen = null, operation = null, detail = null, shownRun = "", run = null, build = null, source = null, since = null, asked = 0, tries = 0, late = 0, heard = null, last = Date.now(), why = "";
+// What somebody looks at: a cluster, one of its operations, and a run of that which is not the last.
+let chosen = null, operation = null, run = null;
+// What is known of it: the cluster, the run as it was read, and why it could not be read.
+let detail = null, shownRun = "", why = "";
+// How often nothing was read one time after the other, and the number of the reading that counts.
+let misses = 0, asked = 0;
+// The connection: which version of the page the operator has, since when nobody answers, when something came last, and how long ago the operator heard of its API server.
+let source = null, build = null, since = null, last = Date.now(), heard = null;
 
 /** An element; texts among its children become text nodes. */
 function el(tag, attributes, ...children) {
@@ -28,7 +35,7 @@ function route() {
   const [group, name, named] = location.hash.replace(/^#\//, "").split("/").map(decodeURIComponent);
   const id = group && name ? `${group}/${name}` : null;
   const isOther = id !== chosen;
-  [chosen, operation, shownRun, run, tries, late, why] = [id, named || null, "", null, 0, 0, ""];
+  [chosen, operation, run, shownRun, why, misses] = [id, named || null, null, "", "", 0];
   if (isOther) detail = null;
   if (isOther || !source) connect(); else draw();
   if (operation) ask();
@@ -72,6 +79,9 @@ function take(news) {
     build = news.build;
     rows.clear();
     $("replica").textContent = `as ${news.replica} sees it`;
+    // Who had given up asks again.
+    misses = 0;
+    if (operation) ask();
   }
   [since, heard, last] = [null, news.heard, Date.now()];
   tell();
@@ -99,6 +109,9 @@ function welcome() {
   const said = rows.size ? "Choose a cluster." : heard === null ? "…" : "There is no Cluster yet: `kubectl apply` one, and an operation for it.";
   return el("p", { class: "soft" }, said);
 }
+
+// Milliseconds between two readings of a run, and how many may find nothing one after the other: two minutes.
+const PAUSE = 3000, MISSES = 40;
 
 const WORST = ["Degraded", "Missing", "Deleting", "Provisioning", "Pending"];
 const rank = (row) => WORST.includes(row.phase) ? WORST.indexOf(row.phase) : WORST.length;
@@ -143,7 +156,7 @@ function facts() {
 
 function failure(error) {
   if (!error) return null;
-  return el("div", { class: "box bad", "data-error": "" }, el("b", { class: "bad" }, error.what || "it failed"),
+  return el("div", { class: "box bad" }, el("b", { class: "bad" }, error.what || "it failed"),
     error.at ? el("div", { class: "soft" }, `at ${error.at}`) : null, error.because ? el("div", null, error.because) : null,
     error.hint ? el("div", null, `→ ${error.hint}`) : null);
 }
@@ -187,30 +200,26 @@ function operations() {
   detail.moreOperations ? el("p", { class: "soft" }, `and ${detail.moreOperations} older ones`) : null];
 }
 
-/** Reads what a run did, once at a time, and again while it goes on. */
+/** Reads what a run did, and again while it goes on: of one that has ended nothing changes any more, but for what was written down of it a moment later. */
 async function ask() {
   const [of, number] = [operation, ++asked];
   const group = chosen.split("/")[0];
   const query = new URLSearchParams({ group, operation: of });
   if (run) query.set("run", run);
-  let found = null;
+  let found = null, wrong = "";
   try {
     const answer = await fetch("/run?" + query);
-    if (answer.ok) found = await answer.json();
-    why = answer.ok ? "" : (await answer.json()).why || `the operator answers ${answer.status}`;
+    const said = await answer.json();
+    if (answer.ok) found = said; else wrong = said.why;
   } catch (error) {
-    why = "the operator does not answer";
+    wrong = "the operator does not answer";
   }
   if (number !== asked || of !== operation) return;
-  tries = found ? 0 : tries + 1;
-  if (found ? found.why : why) late++;
-  if (!found) drawRun();
-  if (found && JSON.stringify(found) !== shownRun) {
-    shownRun = JSON.stringify(found);
-    drawRun();
-  }
-  // Of one that has ended nothing changes any more, but for what was written down of it a moment later.
-  if (found ? !found.over || (found.why && late < 5) : tries < 40) setTimeout(() => number === asked && of === operation && ask(), 3000);
+  [why, misses] = [wrong, found && found.record ? 0 : misses + 1];
+  if (found) shownRun = JSON.stringify(found);
+  drawRun();
+  const goesOn = found && !found.over, mayCome = !(found && found.record) && misses < MISSES;
+  if (goesOn || mayCome) setTimeout(() => number === asked && of === operation && ask(), PAUSE);
 }
 
 const ENDINGS = { done: ["good", "done"], "nothing-to-do": ["good", "there was nothing to do"], incomplete: ["bad", "incomplete"], refused: ["bad", "refused"],
@@ -243,7 +252,7 @@ function body(found) {
   if (!record) return [found.why ? el("p", { class: "soft" }, found.why) : null, more];
   const [style, ending] = ENDINGS[record.ending] || ["soft", record.ending];
   return [
-    el("p", null, el("span", { class: style }, ending), record.stopped ? `: ${record.stopped}` : null, ` · run ${record.run} · ${record.verb} · ${seconds(record.took)} · began ${when(record.time)}`),
+    el("p", null, el("span", { class: style }, ending), record.stopped ? `: ${record.stopped}` : null, ` · run ${record.run} · ${record.verb}${record.part ? " " + record.part : ""} · ${seconds(record.took)} · began ${when(record.time)}`),
     more,
     record.refused.map(failure),
     record.failed.map((step) => el("div", { class: "box bad", "data-failed": step.step }, el("b", { class: "bad" }, `${step.step}: ${step.title || step.summary}`),
@@ -251,6 +260,7 @@ function body(found) {
       step.error ? el("pre", null, step.error) : null, step.said ? el("pre", null, step.said) : null)),
     record.moreFailed ? el("p", { class: "bad" }, `and ${count(record.moreFailed, "more step")} that failed`) : null,
     record.leftOut[0] + record.leftOut[1] ? el("p", { class: "warn" }, `not listed, for its journal was too long: ${record.leftOut[0]} steps that were done, ${record.leftOut[1]} that were not begun`) : null,
+    record.unknown ? el("p", { class: "warn" }, `${count(record.unknown, "event")} of kinds that this version does not know`) : null,
     timeline(record), path(record), steps(record),
   ];
 }

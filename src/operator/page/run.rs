@@ -20,17 +20,13 @@ pub(super) fn document(story: &Story) -> Value {
     let record = Record::of(story);
     let timeline = Timeline::of(&record);
     let end = record.took_milliseconds.max(1);
-    let hosts: Vec<Value> = timeline
-        .hosts
-        .iter()
-        .take(MOST_HOSTS)
-        .map(|host| json!({"name": host.host, "picture": host.picture(end, COLUMNS), "busy": host.scripts_milliseconds + host.streams_milliseconds}))
-        .collect();
+    let hosts: Vec<Value> =
+        timeline.hosts.iter().take(MOST_HOSTS).map(|host| json!({"name": host.host, "picture": host.picture(end, COLUMNS)})).collect();
     let wrong = |step: &&StepRecord| matches!(step.fate, Fate::Failed { .. }) || (step.fate == Fate::InDoubt && !story.alive);
     let failed: Vec<Value> = record.steps.iter().filter(wrong).take(MOST_FAILED).map(trouble).collect();
     let path: Vec<Value> = timeline.critical_path.iter().map(|link| json!([link.step, link.began, link.took_milliseconds])).collect();
     json!({
-        "run": record.run, "verb": record.verb, "part": record.part, "time": record.time, "who": record.who, "version": record.version,
+        "run": record.run, "verb": record.verb, "part": record.part, "time": record.time,
         "ending": record.ending, "stopped": record.stopped, "took": record.took_milliseconds, "refused": record.refused,
         "marks": timeline.before, "hosts": hosts, "moreHosts": timeline.hosts.len().saturating_sub(MOST_HOSTS),
         "failed": failed, "moreFailed": record.steps.iter().filter(wrong).count().saturating_sub(MOST_FAILED), "path": path,

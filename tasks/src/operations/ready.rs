@@ -232,7 +232,7 @@ const KEEPING_AWAY: [(&str, &str); 5] = [
     ("node.kubernetes.io/network-unavailable", "its network is not set up"),
     (
         "node.kubernetes.io/disk-pressure",
-        "the kubelet evicts pods when less than 10 % of its file system or 15 % of containerd's is free; make room",
+        "its file system, or containerd's, has less room than `eviction_hard` asks for (10 % and 15 % where nothing else is said); make room there",
     ),
     ("node.kubernetes.io/memory-pressure", "the kubelet evicts pods when memory is short"),
     ("node.kubernetes.io/pid-pressure", "the kubelet evicts pods when process ids are short"),

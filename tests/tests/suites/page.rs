@@ -48,6 +48,8 @@ fn a_person_follows_runs_in_a_browser() {
     operate(&server, &lab, "again", "cluster.yml");
     a_run_is_followed(&browser);
     wait_for("a journal that is kept", HEARD, || status(&server, "again")["journal"]["configMap"].is_string());
+    browser.click("a[href$='/again']");
+    wait_for("the timeline of a run at work", HEARD, || browser.text("#run-body").contains("at work"));
     assert_eq!(browser.errors(), [""; 0]);
     first.kill();
     wait_for("a page that says that nobody answers", HEARD, || browser.text("#link").contains("not connected since"));
@@ -56,7 +58,9 @@ fn a_person_follows_runs_in_a_browser() {
     wait_for("the second attempt", TAKEN_OVER, || browser.text("#now").contains("attempt 2"));
     clock.lap("another operator");
     succeeds(&server, &second, "again", MADE);
-    wait_for("the end on the page", HEARD, || browser.text("#detail h2").contains("Ready"));
+    wait_for("the end on the page of the run", HEARD, || browser.text("#run-body").starts_with("done"));
+    browser.click("#run-head a");
+    wait_for("the end on the page of the cluster", HEARD, || browser.text("#detail h2").contains("Ready"));
     clock.lap("made");
     what_was_done_is_shown(&browser);
     what_was_done_is_told(&kokctl, &server);
@@ -129,6 +133,7 @@ fn what_was_done_is_told(kokctl: &Kokctl<'_>, server: &ApiServer) {
     assert!(again.stderr.contains("other runs of the operation: "), "{again:?}");
     let hostile = show("hostile", &[]);
     assert!(hostile.stdout.contains(HOSTILE) && hostile.stdout.contains("FAILED"), "{hostile:?}");
+    assert!(hostile.stdout.contains("make another operation"), "{hostile:?}");
     let nothing = show("nothing", &[]);
     assert!(nothing.code != 0 && nothing.stderr.contains("there is no operation `nothing`"), "{nothing:?}");
 }
