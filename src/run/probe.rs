@@ -18,8 +18,10 @@ use crate::randomness::random_bytes;
 use crate::remote::{Output, Script};
 use crate::state::Controller;
 
-/// A probe hashes what is new, and asks a control plane at most; each of its questions has a limit of 5 s. A host that takes longer hangs.
-const PROBE: Duration = Duration::from_secs(60);
+/// A probe hashes what is new, and asks a control plane at most; each of its questions has a limit of 5 s. On a host whose processors are all busy
+/// (a control plane that starts, on two cores that others need too) one took more than a minute. One that takes longer hangs; that a host is gone
+/// keep-alives tell long before.
+const PROBE: Duration = Duration::from_secs(180);
 
 /// How long a host may say that a script of an earlier run is at work there: the longest single change of a healthy one.
 const EARLIER_RUN: Duration = Duration::from_secs(120);
