@@ -1,14 +1,15 @@
 //! `kokctl upgrade`
 
-use std::collections::{BTreeMap, BTreeSet};
+mod words;
+
 use std::io::IsTerminal as _;
 use std::sync::Arc;
 
 use clap::{Args, ValueEnum};
 use kok_crds::model::Cluster;
 use kok_crds::operation::Verb;
-use kok_crds::{Intent, Position, count, listed};
-use kok_tasks::upgrade::{CheckName, Found, Hop, Part, Pause, Stage, StageName, Turn, Wish, left};
+use kok_crds::{Intent, Position};
+use kok_tasks::upgrade::{CheckName, Part, Pause, Turn, Wish};
 use semver::Version;
 
 use super::changing::{ChangingArguments, Session, failures};
@@ -17,11 +18,13 @@ use super::drain_arguments::SerialOption;
 use super::files::{ClusterFiles, ExtraVars};
 use super::limit::LimitArgument;
 use super::process;
+use super::report::plan_text;
 use super::reset;
 use super::wanted::{problems, tasks};
-use crate::engine::{self, Given, Options, UpgradeRequest, Upgraded, Verdict, Way};
+use crate::engine::{self, Given, Options, UpgradeRequest, Verdict};
 use crate::failure::{Failure, Kind};
 use crate::ui::status_line;
+use words::{end_words, way_words, word};
 
 /// Bring a cluster to another version of Kubernetes: etcd and control planes in turn, then kubelets, whose nodes are drained; the same again goes on where it
 /// was cut off
@@ -54,7 +57,8 @@ pub(super) struct Arguments {
     /// Give control planes the version back that they have had before --emulate
     #[arg(long, conflicts_with_all = ["to", "part"])]
     take_back: bool,
-    /// Only control planes with their kubelets, or only the kubelets of workers
+    /// Only control planes with their kubelets, only the kubelets of workers, or only what goes with no version of Kubernetes: containerd, runc, network plugins,
+    /// load balancers and the network, as the bundle has them
     #[arg(long, value_name = "PART")]
     part: Option<PartName>,
     #[command(flatten)]
@@ -78,6 +82,7 @@ enum PauseAfter {
 enum PartName {
     ControlPlanes,
     Workers,
+    Components,
 }
 
 /// What is to be upgraded.
@@ -100,15 +105,30 @@ fn wanted(arguments: &Arguments) -> Result<Wanted, Vec<Failure>> {
     let part = arguments.part.map(|part| match part {
         PartName::ControlPlanes => Part::ControlPlanes,
         PartName::Workers => Part::Workers,
+        PartName::Components => Part::Components,
     });
+    if part == Some(Part::Components) {
+        arguments.have_no_version().map_err(|failure| vec![failure])?;
+    }
     let to = arguments.to.clone().unwrap_or_else(|| cluster.kubernetes_version.clone());
     let wish = Wish { limit, part, first: false, undrained: cluster.settings.drains.off };
     Ok(Wanted { cluster, to, turn, wish, agreed: asked.agreed_at })
 }
 
 impl Arguments {
+    /// Components go with no version, and in one stage.
+    fn have_no_version(&self) -> Result<(), Failure> {
+        let given = [("--to", self.to.is_some()), ("--pause-after", self.pause_after.is_some()), ("--finish", self.finish)];
+        given.into_iter().find(|(_, is_given)| *is_given).map_or(Ok(()), |(option, _)| {
+            let failure = Failure::new(Kind::Input, format!("{option} has no meaning beside --part components")).at(option);
+            let because = "components come in one stage, and Kubernetes stays in the version that runs";
+            Err(failure.because(because).hint(format!("leave {option} out, or --part")))
+        })
+    }
+
     fn turn(&self) -> (Verb, Turn) {
         match (self.emulate, self.finish, self.take_back) {
+            _ if matches!(self.part, Some(PartName::Components)) => (Verb::UpgradeComponents, Turn::Whole),
             (true, ..) => (Verb::EmulateUpgrade, Turn::Emulate),
             (_, true, _) => (Verb::FinishUpgrade, Turn::Finish),
             (.., true) => (Verb::TakeBackUpgrade, Turn::TakeBack),
@@ -130,6 +150,9 @@ pub(super) async fn run(arguments: &Arguments) -> Result<(), Vec<Failure>> {
     let request = UpgradeRequest { cluster: &cluster, to: &to, turn, wish: &wish, pause, ignored, bundle: Arc::new(bundle), given: &given };
     let way = engine::upgrade_way(&looker, &request).await?;
     way_words(&cluster, &way, turn).iter().for_each(|text| arguments.changing.say(text));
+    if let Some(plan) = way.plan.as_ref().filter(|plan| !plan.is_empty()) {
+        arguments.changing.say(&plan_text(plan));
+    }
     let blocking: Vec<Failure> = way.found.iter().filter(|found| found.blocks).map(engine::blocking).collect();
     if !blocking.is_empty() {
         return Err(blocking);
@@ -140,7 +163,7 @@ pub(super) async fn run(arguments: &Arguments) -> Result<(), Vec<Failure>> {
     match agreed {
         _ if arguments.yes => {}
         Some(at) => status_line(&format!("note: nobody is asked, for the operation at {at} asks for it")),
-        None => ask(&cluster, turn).map_err(|failure| vec![failure])?,
+        None => ask(&cluster, (turn, wish.part)).map_err(|failure| vec![failure])?,
     }
     let (session, lock) = Session::open(&cluster, &arguments.changing, transport).map_err(|failure| vec![failure])?;
     let work = async |options: Options<'_>| engine::upgrade(&session.context, (&session.store, lock), &request, options).await;
@@ -150,8 +173,9 @@ pub(super) async fn run(arguments: &Arguments) -> Result<(), Vec<Failure>> {
 }
 
 /// Nobody can be asked where there is no terminal.
-fn ask(cluster: &Cluster, turn: Turn) -> Result<(), Failure> {
+fn ask(cluster: &Cluster, (turn, part): (Turn, Option<Part>)) -> Result<(), Failure> {
     let words = match turn {
+        _ if part == Some(Part::Components) => "Kubernetes stays as it is; a snapshot of etcd is taken first.",
         Turn::Whole | Turn::Finish => "There is no way back; a snapshot of etcd is taken first.",
         Turn::Emulate => "It can be taken back until `kokctl upgrade --finish`; a snapshot of etcd is taken first.",
         Turn::TakeBack => "Control planes get the version of before; a snapshot of etcd is taken first.",
@@ -161,135 +185,6 @@ fn ask(cluster: &Cluster, turn: Turn) -> Result<(), Failure> {
         return Err(failure.hint(format!("add --yes. {words}")));
     }
     reset::ask_words(cluster, "the upgrade", words)
-}
-
-/// Which way it goes: versions, stages with what each disturbs, and what was found.
-fn way_words(cluster: &Cluster, way: &Way, turn: Turn) -> Vec<String> {
-    let to = &way.to;
-    let mut words: Vec<String> = way.found.iter().map(found_words).collect();
-    if way.stages.is_empty() {
-        let left = left(&way.running, to);
-        words.push(match way.pause {
-            Some(_) if !left.is_empty() => {
-                format!("nothing to do before the pause; {}", left_words(&left, "`kokctl upgrade` without --pause-after"))
-            }
-            _ if turn == Turn::Emulate => format!("nothing to do: {}", emulated_words(cluster, way)),
-            _ if turn == Turn::TakeBack => {
-                format!("nothing to do: no control plane of {} works as another version than its own", cluster.name)
-            }
-            _ => format!("nothing to do: what is meant of {} has Kubernetes {to}", cluster.name),
-        });
-        return words;
-    }
-    words.push(match turn {
-        Turn::TakeBack => format!("{}: control planes back to Kubernetes {to}, as which they work", cluster.name),
-        _ => format!("{}: {}", cluster.name, way.hops.iter().map(hop_words).collect::<Vec<_>>().join(", then ")),
-    });
-    let numbered = way.stages.iter().enumerate();
-    words.extend(
-        numbered.map(|(index, stage)| format!("stage {} {:<15} {}", index + 1, stage.name.to_string(), stage_words(cluster, stage))),
-    );
-    words
-}
-
-fn found_words(found: &Found) -> String {
-    let failure = Failure::refusal(Kind::Host, found.refusal.clone());
-    format!("{} ({}): {}", if found.blocks { "in the way" } else { "to know" }, found.name, failure.one_line())
-}
-
-fn hop_words(hop: &Hop) -> String {
-    match hop {
-        Hop::Etcd(version) => format!("etcd {version}"),
-        Hop::Kubernetes { to, emulates: Some((major, minor)), .. } => {
-            format!("control planes {to} that work as {major}.{minor}, which can be taken back; etcd and kubelets stay")
-        }
-        Hop::Kubernetes { to, etcd: Some(etcd), .. } => format!("Kubernetes {to} with etcd {etcd}"),
-        Hop::Kubernetes { to, .. } => format!("Kubernetes {to}"),
-    }
-}
-
-fn stage_words(cluster: &Cluster, stage: &Stage) -> String {
-    let hosts = listed(stage.hosts.iter().map(String::as_str));
-    let several = cluster.is_highly_available();
-    match stage.name {
-        StageName::Etcd if several => format!("{hosts} in turn: one member of etcd is away for some seconds, and the API server beside it"),
-        StageName::Etcd => format!("{hosts}: etcd, and the API with it, is away for some seconds"),
-        StageName::First | StageName::ControlPlanes if several => {
-            format!("{hosts} in turn: one API server is away for some 20 s, and others answer")
-        }
-        StageName::First | StageName::ControlPlanes => format!("{hosts}: the API is away for a minute or two"),
-        StageName::Configuration => "kube-proxy and CoreDNS by rollout".to_owned(),
-        StageName::Kubelets => kubelet_words(cluster, stage, &hosts),
-    }
-}
-
-fn kubelet_words(cluster: &Cluster, stage: &Stage, hosts: &str) -> String {
-    let drained = stage.cluster.underway.as_ref().map_or(0, |underway| underway.drained.len());
-    let workers = cluster.nodes().filter(|host| !host.roles.control_plane && stage.hosts.contains(&host.name)).count();
-    let at_once = match workers {
-        0 | 1 => String::new(),
-        workers => format!(", {} at a time of the workers", stage.cluster.settings.serial.of(workers)),
-    };
-    let minutes = cluster.settings.drains.timeout.unwrap_or(kok_tasks::drain::DrainSettings::TIMEOUT).as_secs().div_ceil(60);
-    let wave = stage.cluster.wave();
-    let pool = wave.and_then(|wave| wave.pool.as_ref()).map(|pool| format!("pool {pool}: ")).unwrap_or_default();
-    let soak = wave.map(|wave| wave.soak.as_secs()).filter(|seconds| *seconds > 0);
-    let soak = soak.map(|seconds| format!(", and looked at for {seconds} s before the next")).unwrap_or_default();
-    match drained {
-        0 => format!("{pool}{hosts}{at_once}: started anew, and pods stay{soak}"),
-        _ => format!("{pool}{hosts}{at_once}: drained, which may wait {minutes} min a node{soak}"),
-    }
-}
-
-/// What is left to do, and the word that goes on with it.
-fn left_words(left: &BTreeMap<&'static str, BTreeSet<String>>, word: &str) -> String {
-    let left: Vec<String> = left.iter().map(|(what, hosts)| format!("{what} of {}", listed(hosts.iter().map(String::as_str)))).collect();
-    format!("left: {}; {word} goes on", left.join(", "))
-}
-
-/// What goes on with it.
-const fn word(turn: Turn) -> &'static str {
-    match turn {
-        Turn::Whole => "upgrade",
-        Turn::Emulate => "upgrade --emulate",
-        Turn::Finish => "upgrade --finish",
-        Turn::TakeBack => "upgrade --take-back",
-    }
-}
-
-/// What there is now, and the two words of which one is to follow.
-fn emulated_words(cluster: &Cluster, way: &Way) -> String {
-    let works_as = way.running.shared.as_ref().map(|shared| format!("{}.{}", shared.major, shared.minor)).unwrap_or_default();
-    let name = &cluster.name;
-    format!(
-        "control planes of {name} have Kubernetes {} and work as {works_as}; try it, then `kokctl upgrade --finish`, or `kokctl upgrade --take-back`",
-        way.to
-    )
-}
-
-fn end_words(cluster: &Cluster, (way, turn): (&Way, Turn), upgraded: &Upgraded, seconds: f64) -> Vec<String> {
-    let done = upgraded.outcome.as_ref().map_or(0, |outcome| outcome.done);
-    let (name, to) = (&cluster.name, &way.to);
-    let mut words = Vec::new();
-    let is_part = |left: &BTreeMap<&'static str, BTreeSet<String>>| left.contains_key("control planes");
-    if turn == Turn::Emulate && !is_part(&upgraded.left) {
-        words.push(format!("{}: {}, {seconds:.1} s", emulated_words(cluster, way), count(done, "change")));
-    } else if turn == Turn::TakeBack && !is_part(&upgraded.left) {
-        words.push(format!("control planes of {name} have Kubernetes {to} again: {}, {seconds:.1} s", count(done, "change")));
-    } else if upgraded.left.is_empty() {
-        words.push(format!("{name} has Kubernetes {to}: {}, {seconds:.1} s", count(done, "change")));
-    } else {
-        words.push(format!(
-            "{name}: a part of the way to Kubernetes {to} is done, {}, {seconds:.1} s; the cluster works as it is",
-            count(done, "change")
-        ));
-        words.push(left_words(&upgraded.left, &format!("`kokctl {}`", word(turn))));
-    }
-    if *to != cluster.kubernetes_version {
-        words.push(format!("write kubernetesVersion: {to} into the file, which says {}", cluster.kubernetes_version));
-    }
-    words.extend(upgraded.kept.iter().flat_map(reset::snapshot_words));
-    words
 }
 
 #[cfg(test)]

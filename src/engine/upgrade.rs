@@ -5,13 +5,16 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use kok_crds::model::Cluster;
-use kok_tasks::plan::Selection;
-use kok_tasks::upgrade::{CheckName, Found, Hop, Pause, Running, Stage, StageName, Turn, Wish, check, hops, leads_to, left, stages};
+use kok_tasks::plan::{Choice, Plan, Selection};
+use kok_tasks::upgrade::{
+    CheckName, Found, Hop, Part, Pause, Running, Stage, StageName, Turn, Wish, check, components, hops, is_not_begun, leads_to, left,
+    stages,
+};
 use semver::Version;
 
 use super::apply::{Apply, ApplyRequest};
 use super::context::{Context, Options};
-use super::converge::{Base, Tolerance, base};
+use super::converge::{Base, Tolerance, base, converge};
 use super::driver::Run;
 use super::error::Error;
 use super::given::Given;
@@ -59,6 +62,8 @@ pub struct Way {
     pub pause: Option<Pause>,
     /// What is in its way, or may be; without what does not matter.
     pub found: Vec<Found>,
+    /// What its one stage would change, where components alone are meant: no stage is left of it if that is nothing.
+    pub plan: Option<Plan>,
 }
 
 /// What was upgraded.
@@ -80,6 +85,13 @@ impl UpgradeRequest<'_> {
 
     fn way(&self, base: &Base) -> Result<Way, Vec<Failure>> {
         let running = running_of(self.cluster, base)?;
+        if self.wish.part == Some(Part::Components) {
+            is_not_begun(&running).map_err(|refused| vec![Failure::refusal(Kind::Input, refused.refusal(&self.place()))])?;
+            let stages = vec![components(self.cluster, &running, self.wish)];
+            let to = running.planes.values().min().unwrap_or(self.to).clone();
+            let found = self.found(base, &to);
+            return Ok(Way { running, to, hops: Vec::new(), stages, pause: None, found, plan: None });
+        }
         let hops = hops(self.turn, self.cluster, &running, self.to, self.bundle.bundle());
         let hops = hops.map_err(|refused| vec![Failure::refusal(Kind::Input, refused.refusal(&self.place()))])?;
         let is_first = self.pause == Some(Pause::First);
@@ -93,11 +105,28 @@ impl UpgradeRequest<'_> {
             None => stages,
         };
         let to = leads_to(self.turn, &running, self.to);
-        let found = check(self.cluster, &base.seen, self.to, Clock::seconds());
-        let found = found.into_iter().filter(|found| !self.ignored.contains(&found.name));
+        let found = self.found(base, self.to);
+        Ok(Way { running, to, hops, stages, pause: self.pause, found, plan: None })
+    }
+
+    /// What is in the way to a version.
+    fn found(&self, base: &Base, to: &Version) -> Vec<Found> {
+        let found = check(self.cluster, &base.seen, to, Clock::seconds());
+        // No node is drained for components.
+        let stays = |name: CheckName| name == CheckName::Budgets && self.wish.part == Some(Part::Components);
+        let found = found.into_iter().filter(|found| !self.ignored.contains(&found.name) && !stays(found.name));
         // What is wrong may be why somebody goes back.
-        let found = found.map(|found| Found { blocks: found.blocks && self.turn != Turn::TakeBack, ..found }).collect();
-        Ok(Way { running, to, hops, stages, pause: self.pause, found })
+        found.map(|found| Found { blocks: found.blocks && self.turn != Turn::TakeBack, ..found }).collect()
+    }
+
+    /// The hosts of which everything is looked at in each stage.
+    fn selection(&self) -> Result<Selection, Vec<Failure>> {
+        let limit = match self.wish.part {
+            Some(Part::Components) => self.wish.limit.as_slice(),
+            _ => &[],
+        };
+        let refused = |refusals: Vec<_>| refusals.into_iter().map(|it| Failure::refusal(Kind::Input, it)).collect();
+        Selection::new(Choice { only: &[], skip: &[], limit }, self.cluster).map_err(refused)
     }
 }
 
@@ -129,7 +158,19 @@ fn running_of(cluster: &Cluster, base: &Base) -> Result<Running, Vec<Failure>> {
 /// [`Failure`]s if there is none.
 pub async fn upgrade_way(context: &Context, request: &UpgradeRequest<'_>) -> Result<Way, Vec<Failure>> {
     let tolerance = Tolerance { holder: true, ..Tolerance::default() };
-    request.way(&base(request.cluster, tolerance, context).await?)
+    let mut way = request.way(&base(request.cluster, tolerance, context).await?)?;
+    if request.wish.part != Some(Part::Components) {
+        return Ok(way);
+    }
+    if let [stage] = way.stages.as_slice() {
+        let (bundle, selection) = (request.bundle.bundle(), request.selection()?);
+        let plan = converge(&stage.cluster, bundle, &selection, request.given, tolerance, context).await?.plan;
+        if plan.is_empty() {
+            way.stages.clear();
+        }
+        way.plan = Some(plan);
+    }
+    Ok(way)
 }
 
 /// Brings a cluster to another version, or goes on with that. Whoever calls has the cluster's lock, which ends with the run.
@@ -144,6 +185,7 @@ pub async fn upgrade(
 ) -> Result<Upgraded, Error> {
     let UpgradeRequest { cluster, bundle, given, .. } = request;
     let part = match request.turn {
+        _ if request.wish.part == Some(Part::Components) => "--part components".to_owned(),
         Turn::Whole => format!("--to {}", request.to),
         Turn::Emulate => format!("--emulate --to {}", request.to),
         Turn::Finish => "--finish".to_owned(),
@@ -164,9 +206,10 @@ pub async fn upgrade(
     }
     // What the look held of connections is given back before each stage connects anew.
     drop(base.links);
-    let whole = Selection::whole();
+    let selection = run.recorded(request.selection())?;
     let stages = way.stages.iter();
-    let requests: Vec<ApplyRequest<'_>> = stages.map(|stage| ApplyRequest::of_stage(&stage.cluster, &whole, (bundle, *given))).collect();
+    let requests: Vec<ApplyRequest<'_>> =
+        stages.map(|stage| ApplyRequest::of_stage(&stage.cluster, &selection, (bundle, *given))).collect();
     let mut becomes = requests.iter().map(|request| replace::Stage::Become(Apply { request }));
     let Some(first) = becomes.next() else {
         let outcome = Outcome::default();

@@ -93,6 +93,8 @@ pub enum Verb {
     FinishUpgrade,
     /// Give control planes the version back that they work as.
     TakeBackUpgrade,
+    /// What goes with no version of Kubernetes becomes what the bundle has.
+    UpgradeComponents,
 }
 
 impl Verb {
@@ -130,13 +132,14 @@ impl Verb {
             Self::EmulateUpgrade => "upgrade --emulate",
             Self::FinishUpgrade => "upgrade --finish",
             Self::TakeBackUpgrade => "upgrade --take-back",
+            Self::UpgradeComponents => "upgrade --part components",
         }
     }
 
     /// Whether it gives hosts another version of Kubernetes.
     #[must_use]
     pub fn is_of_versions(self) -> bool {
-        matches!(self, Self::Upgrade | Self::EmulateUpgrade | Self::FinishUpgrade | Self::TakeBackUpgrade)
+        matches!(self, Self::Upgrade | Self::EmulateUpgrade | Self::FinishUpgrade | Self::TakeBackUpgrade | Self::UpgradeComponents)
     }
 
     /// Whether it replaces a key that several hosts have.
@@ -234,6 +237,7 @@ pub static ACTIONS: &[Action] = &[
     covered("update-hosts", "`apply` keeps the names of all hosts in /etc/hosts"),
     runs("upgrade", Verb::Upgrade),
     runs("upgrade-cluster", Verb::Upgrade),
+    runs("upgrade-components", Verb::UpgradeComponents),
     runs("upgrade-emulate", Verb::EmulateUpgrade),
     runs("upgrade-finish", Verb::FinishUpgrade),
     runs("upgrade-take-back", Verb::TakeBackUpgrade),

@@ -53,11 +53,17 @@ pub(super) enum Bug {
     VersionsNotSeen,
     /// A reset takes any host for a worker.
     ResetTakesAnyHost,
+    /// Kubelets are upgraded before API servers.
+    KubeletsFirst,
+    /// etcd goes to the next minor version from any patch.
+    AnyPatchOfEtcd,
+    /// Nobody drains nodes.
+    NobodyDrains,
 }
 
 #[cfg(test)]
 impl Bug {
-    pub(super) const ALL: [Self; 17] = [
+    pub(super) const ALL: [Self; 20] = [
         Self::GateNotAsked,
         Self::WaitsGoOn,
         Self::DoubtfulIsHealthy,
@@ -75,7 +81,15 @@ impl Bug {
         Self::ForeignDataNotSeen,
         Self::VersionsNotSeen,
         Self::ResetTakesAnyHost,
+        Self::KubeletsFirst,
+        Self::AnyPatchOfEtcd,
+        Self::NobodyDrains,
     ];
+
+    /// Whether only an upgrade shows it.
+    pub(super) fn is_of_upgrades(self) -> bool {
+        matches!(self, Self::KubeletsFirst | Self::AnyPatchOfEtcd | Self::NobodyDrains)
+    }
 
     /// What has to say so of those that one oracle alone is there for; any may of the others.
     pub(super) fn found_by(self) -> &'static str {
@@ -83,6 +97,9 @@ impl Bug {
             Self::ResetTakesAnyHost => "S3: ",
             Self::ForeignDataNotSeen => "S4: ",
             Self::VersionsNotSeen => "S5: ",
+            Self::KubeletsFirst => "newer than an API server",
+            Self::AnyPatchOfEtcd => "has etcd",
+            Self::NobodyDrains => "beside pods",
             Self::EpochNotRaised => "S6: ",
             _ => "",
         }

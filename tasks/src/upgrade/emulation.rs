@@ -42,6 +42,14 @@ pub fn hops(turn: Turn, cluster: &Cluster, running: &Running, to: &Version, bund
     }
 }
 
+/// What was begun so that it can be taken back is ended before anything else is.
+///
+/// # Errors
+/// [`Refused`] where it is not.
+pub fn is_not_begun(running: &Running) -> Result<(), Refused> {
+    if running.emulated.is_empty() { Ok(()) } else { Err(begun(running)) }
+}
+
 /// The version that all of it leads to.
 #[must_use]
 pub fn leads_to(turn: Turn, running: &Running, to: &Version) -> Version {

@@ -2,12 +2,13 @@
 
 use std::collections::BTreeMap;
 
-use kok_crds::model::Cluster;
+use kok_crds::model::{Cluster, Host};
 use semver::Version;
 
 use crate::observe::{API_SERVER, ETCD, KUBELET};
 use crate::plan::{Refusal, Seen};
 use crate::preconditions;
+use crate::speaker::speaker;
 use crate::versions::{HostVersions, Versions};
 
 /// The option by which API server, controller manager and scheduler work as an older version (KEP-4330).
@@ -26,6 +27,8 @@ pub struct Running {
     pub shared: Option<Version>,
     /// The minor version that a control plane works as, by host, where an upgrade has told it that it may be taken back.
     pub emulated: BTreeMap<String, (u64, u64)>,
+    /// Nodes from which a run keeps new pods away that did not come to its end.
+    pub kept: Vec<String>,
 }
 
 impl Running {
@@ -34,7 +37,7 @@ impl Running {
     /// # Errors
     /// [`Refusal`] for what is not known of a host, without which no way can be told.
     pub fn of(cluster: &Cluster, seen: &Seen) -> Result<Self, Vec<Refusal>> {
-        let mut running = Self { shared: preconditions::uploaded_version(cluster, seen), ..Self::default() };
+        let mut running = Self { shared: preconditions::uploaded_version(cluster, seen), kept: kept(cluster, seen), ..Self::default() };
         let mut unknown = Vec::new();
         let is_the_owners = has_own_emulation(cluster);
         for (host, versions) in cluster.hosts.iter().zip(Versions::of(cluster, seen).0) {
@@ -81,6 +84,13 @@ impl Running {
     pub(super) fn others<'a>(of: &'a BTreeMap<String, Version>, than: &Version) -> Vec<&'a str> {
         of.iter().filter(|(_, version)| *version != than).map(|(host, _)| host.as_str()).collect()
     }
+}
+
+/// Nodes that a run has cordoned and not let go.
+fn kept(cluster: &Cluster, seen: &Seen) -> Vec<String> {
+    let state = speaker(cluster, seen).and_then(|speaker| seen.observations(&speaker.name).kubernetes.as_ref());
+    let is_kept = |host: &&Host| state.and_then(|state| state.node(&host.name)).is_some_and(|node| node.cordon.is_of_run());
+    cluster.nodes().filter(is_kept).map(|host| host.name.clone()).collect()
 }
 
 /// What a control plane's next start works as. One that has the version which the cluster says of itself does so because its owner wants it, as by a patch of

@@ -7,12 +7,14 @@ use kok_crds::listed;
 use kok_crds::model::{Cluster, Host, Pool, Serial, Underway, Wave, Way};
 use semver::Version;
 
-use super::{Hop, Running};
+use super::{Hop, Running, Wish};
 use crate::plan::Refusal;
 
 /// What a stage is about.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum StageName {
+    /// What goes with no version of Kubernetes.
+    Components,
     /// etcd alone.
     Etcd,
     /// The first control plane, where it is waited after it.
@@ -23,6 +25,8 @@ pub enum StageName {
     Configuration,
     /// Kubelets.
     Kubelets,
+    /// Nothing but pods, on nodes from which a run that was cut off kept them.
+    TakesPods,
 }
 
 /// A stage.
@@ -36,70 +40,18 @@ pub struct Stage {
     pub hosts: Vec<String>,
 }
 
-/// Which part of the cluster is meant.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Part {
-    /// Control planes with their kubelets, etcd and what the cluster says of itself.
-    ControlPlanes,
-    /// Kubelets of workers.
-    Workers,
-}
-
-/// After which stages somebody wishes to stop.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Pause {
-    /// After the first control plane.
-    First,
-    /// When all control planes have the version, and the cluster says so of itself.
-    ControlPlanes,
-}
-
-impl Pause {
-    /// The stages before it. Where everything before it is done there are none, so that whoever types it again goes no further.
-    #[must_use]
-    pub fn before(self, running: &Running, mut stages: Vec<Stage>) -> Vec<Stage> {
-        let end = match self {
-            Self::First => {
-                let differ = running.planes.values().collect::<BTreeSet<_>>().len() > 1;
-                // Whatever else comes before it belongs to a version that the first has already.
-                let is_next = |first: &usize| stages.iter().take(*first).all(|stage| stage.name == StageName::Etcd);
-                let first = stages.iter().position(|stage| stage.name == StageName::First);
-                first.filter(|_| !differ).filter(is_next).map_or(0, |first| first + 1)
-            }
-            Self::ControlPlanes => {
-                let kubelets = || stages.iter().position(|stage| stage.name == StageName::Kubelets).unwrap_or(stages.len());
-                let last = stages.iter().rposition(|stage| stage.name == StageName::Configuration);
-                last.map_or_else(kubelets, |last| last + 1)
-            }
-        };
-        stages.truncate(end);
-        stages
-    }
-}
-
-/// What somebody wishes of an upgrade.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Wish {
-    /// The hosts that are meant; all, if it is empty.
-    pub limit: Vec<String>,
-    /// The part that is meant.
-    pub part: Option<Part>,
-    /// Whether the first control plane has a stage of its own.
-    pub first: bool,
-    /// Whether pods stay where they are, against what Kubernetes asks for.
-    pub undrained: bool,
-}
-
 impl StageName {
     /// The word for it.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
+            Self::Components => "components",
             Self::Etcd => "etcd",
             Self::First => "first",
             Self::ControlPlanes => "control-planes",
             Self::Configuration => "configuration",
             Self::Kubelets => "kubelets",
+            Self::TakesPods => "takes-pods",
         }
     }
 }
@@ -107,21 +59,6 @@ impl StageName {
 impl fmt::Display for StageName {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.as_str())
-    }
-}
-
-impl Wish {
-    fn has(&self, host: &str) -> bool {
-        self.limit.is_empty() || self.limit.iter().any(|name| name == host)
-    }
-
-    fn has_planes(&self) -> bool {
-        self.part != Some(Part::Workers)
-    }
-
-    fn has_kubelet(&self, host: &Host) -> bool {
-        let is_of_part = self.part.is_none_or(|part| (part == Part::ControlPlanes) == host.roles.control_plane);
-        is_of_part && self.has(&host.name)
     }
 }
 
@@ -142,6 +79,7 @@ pub fn stages(cluster: &Cluster, running: &Running, hops: &[Hop], wish: &Wish) -
             false => break,
         }
     }
+    builder.lets_pods_back();
     let to = hops.last().map(|hop| match hop {
         Hop::Etcd(_) => &cluster.kubernetes_version,
         Hop::Kubernetes { to, .. } => to,
@@ -149,11 +87,21 @@ pub fn stages(cluster: &Cluster, running: &Running, hops: &[Hop], wish: &Wish) -
     Ok(on_their_way(builder.stages, to.unwrap_or(&cluster.kubernetes_version)))
 }
 
+/// The one stage in which hosts get the components of the bundle, and Kubernetes and etcd stay in the versions that run, by host; those that are meant.
+#[must_use]
+pub fn components(cluster: &Cluster, running: &Running, wish: &Wish) -> Stage {
+    let builder = Builder { cluster, wish, is: running.clone(), stages: Vec::new() };
+    let here = running.planes.values().min().unwrap_or(&cluster.kubernetes_version);
+    let hosts = cluster.hosts.iter().filter(|host| wish.has(&host.name)).map(|host| host.name.clone()).collect();
+    Stage { name: StageName::Components, cluster: builder.now(here), hosts }
+}
+
 /// The stages, each of which knows where on the whole way it is.
 fn on_their_way(mut stages: Vec<Stage>, to: &Version) -> Vec<Stage> {
     let mut begin: BTreeMap<String, usize> = BTreeMap::new();
-    // What the cluster says of itself is of no host.
-    for (number, stage) in stages.iter().enumerate().filter(|(_, stage)| stage.name != StageName::Configuration) {
+    // What the cluster says of itself is of no host, and whoever takes pods again has its version.
+    let changes_hosts = |name: StageName| !matches!(name, StageName::Configuration | StageName::TakesPods);
+    for (number, stage) in stages.iter().enumerate().filter(|(_, stage)| changes_hosts(stage.name)) {
         for host in &stage.hosts {
             begin.entry(host.clone()).or_insert(number);
         }
@@ -196,6 +144,15 @@ impl Builder<'_> {
     fn push(&mut self, name: StageName, hosts: Vec<String>, to: &Version) {
         let cluster = self.now(to);
         self.stages.push(Stage { name, cluster, hosts });
+    }
+
+    /// Where a run was cut off when all had their versions, nothing else would lift what it has cordoned.
+    fn lets_pods_back(&mut self) {
+        let kept: Vec<String> = self.is.kept.iter().filter(|host| self.wish.has(host)).cloned().collect();
+        if self.stages.is_empty() && !kept.is_empty() {
+            let here = self.is.planes.values().min().unwrap_or(&self.cluster.kubernetes_version).clone();
+            self.push(StageName::TakesPods, kept, &here);
+        }
     }
 
     /// Whether all members have it then.

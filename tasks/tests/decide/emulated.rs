@@ -9,9 +9,10 @@ use kok_tasks::plan::Plan;
 use kok_tasks::upgrade::{Hop, Running, Stage, Turn, Wish, hops, stages};
 use semver::Version;
 
+use crate::support::upgrading::of_version;
 use crate::support::world::World;
 use crate::support::{cluster_of, step_id};
-use crate::upgrades::{is_after, of_version, old};
+use crate::upgrades::{is_after, old};
 
 fn v(text: &str) -> Version {
     text.parse().unwrap()

@@ -77,6 +77,8 @@ mod support;
 mod targets;
 mod templates;
 mod tokens;
+mod upgrade_components;
+mod upgrade_ends;
 mod upgrade_pools;
 mod upgrades;
 mod validity;

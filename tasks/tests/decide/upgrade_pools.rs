@@ -8,7 +8,8 @@ use kok_tasks::observe::{API_SERVER, KUBELET};
 use kok_tasks::upgrade::{Running, Stage, StageName, Wish, path, stages};
 
 use crate::support::step_id;
-use crate::upgrades::{NEW, PLANES, is_after, of_version, old, ordered, plan_of};
+use crate::support::upgrading::{NEW, of_version};
+use crate::upgrades::{PLANES, is_after, old, ordered, plan_of};
 
 fn with_pools(pools: &[(&str, &[&str], Option<Serial>, u64)]) -> Vec<Pool> {
     let origin = Position { file: "cluster.yaml".into(), line: 1, column: 1 };

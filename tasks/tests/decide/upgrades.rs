@@ -2,57 +2,16 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use kok_crds::model::Cluster;
-use kok_tasks::bundle::Bundle;
 use kok_tasks::observe::{API_SERVER, ETCD, ImageState, KUBELET, Look, Observations, Rule, Webhook, Webhooks};
 use kok_tasks::plan::{Plan, StepId};
 use kok_tasks::upgrade::{CheckName, Part, Pause, Running, Stage, StageName, Wish, check, path, stages};
 
+use crate::support::upgrading::{NEW, OLD, of_version, two_releases};
 use crate::support::world::World;
-use crate::support::{NOW, bundle, highly_available, step_id};
+use crate::support::{NOW, step_id};
 
-const OLD: &str = "1.36.3";
-pub(crate) const NEW: &str = "1.37.1";
 pub(crate) const PLANES: [&str; 3] = ["cp1", "cp2", "cp3"];
 const WORKERS: [&str; 2] = ["worker1", "worker2"];
-
-/// The bundle with the version before, its etcd and the one in between.
-fn two_releases() -> Bundle {
-    let mut bundle = bundle();
-    let older = |text: &str| text.replace("1.37.1", OLD).replace("3.7.0", "3.6.8");
-    let mut release = bundle.kubernetes[0].clone();
-    release.version = OLD.to_owned();
-    release.images.values_mut().for_each(|reference| *reference = older(reference));
-    bundle.kubernetes.push(release);
-    for etcd in ["3.6.8", "3.6.14"] {
-        for image in bundle.images.clone().into_iter().filter(|image| image.reference.contains("/etcd:")) {
-            let of = |text: &str| text.replace("3.7.0", etcd);
-            bundle.images.push(kok_tasks::bundle::BundleImage {
-                version: of(&image.version),
-                path: of(&image.path),
-                reference: of(&image.reference),
-                ..image
-            });
-        }
-    }
-    for image in bundle.images.clone().into_iter().filter(|image| image.version == NEW) {
-        bundle.images.push(kok_tasks::bundle::BundleImage {
-            version: OLD.to_owned(),
-            path: older(&image.path),
-            reference: older(&image.reference),
-            ..image
-        });
-    }
-    for file in bundle.files.clone().into_iter().filter(|file| file.version == NEW) {
-        let sha256 = file.sha256.chars().rev().collect();
-        bundle.files.push(kok_tasks::bundle::BundleFile { version: OLD.to_owned(), path: older(&file.path), sha256, ..file });
-    }
-    bundle
-}
-
-pub(crate) fn of_version(version: &str) -> Cluster {
-    Cluster { kubernetes_version: version.parse().unwrap(), ..highly_available() }
-}
 
 /// A cluster of the old version, which works.
 pub(crate) fn old() -> World {

@@ -10,6 +10,7 @@ use crate::cluster_support::cluster::{assert_complete, kubectl, node_hosts};
 use crate::cluster_support::kokctl::{Kokctl, image_of, wait_for_event};
 use crate::cluster_support::{ok, up};
 use crate::highly_available_story::any;
+use crate::lab_support::wait_for;
 use crate::members_story::killed;
 use crate::members_story::load::Load;
 use crate::upgrades_story::kubeadm;
@@ -17,6 +18,9 @@ use crate::upgrades_story::skew::Watch;
 
 /// The version before that the bundle holds.
 const OLD: &str = "1.36.3";
+
+/// The older of the two that the bundle holds.
+const OLD_CONTAINERD: &str = "2.2.9";
 
 #[test]
 fn three_control_planes_get_the_next_minor_version() {
@@ -53,12 +57,15 @@ fn one_control_plane_and_a_worker_with_a_pause() {
     let kokctl = Kokctl::new(&lab);
     let bundle = kokctl.bundle().to_str().unwrap().to_owned();
     let mut clock = Clock::start();
-    kokctl.write_manifest(&lab.inventory(OLD).unwrap());
+    let vars = format!("\n  vars:\n    containerd_version: {OLD_CONTAINERD}\n");
+    kokctl.write_manifest(&lab.inventory(OLD).unwrap().replacen("\n  vars:\n", &vars, 1));
     kokctl.converge("apply");
     kubectl(&lab, &format!("create deployment stays --image={}", image_of(kokctl.bundle(), "pause").0));
     clock.lap("a cluster");
     let pools = "\n  upgrade: {pools: [{name: canary, match: ['work*'], soak: 7s}]}\n  vars:\n";
     kokctl.write_manifest(&lab.inventory(NEW).unwrap().replacen("\n  vars:\n", pools, 1));
+    components_alone(&lab, &kokctl, &bundle);
+    clock.lap("components");
     let said = kokctl.verb("upgrade", &["--check", "--bundle", &bundle]);
     assert!(said.code == 0 && said.stdout.contains("the API is away for"), "{said:?}");
     assert!(said.stdout.contains("pool canary: worker1") && said.stdout.contains("looked at for 7 s"), "{said:?}");
@@ -92,6 +99,36 @@ fn one_control_plane_and_a_worker_with_a_pause() {
     an_option_that_a_program_does_not_take_keeps_what_runs(&lab, &kokctl);
 }
 
+/// Before the file's version of Kubernetes comes: containerd is replaced below pods that run, on one host alone, killed, and on the other; nothing else is.
+fn components_alone(lab: &Lab, kokctl: &Kokctl<'_>, bundle: &str) {
+    kubectl(lab, "wait --for=condition=Available --timeout=60s deployment/stays");
+    let pods = || {
+        kubectl(lab, "get pods -A -o jsonpath='{range .items[*]}{.metadata.name} {.status.containerStatuses[*].containerID}{\"\\n\"}{end}'")
+    };
+    let runtimes = || kubectl(lab, "get nodes -o jsonpath='{.items[*].status.nodeInfo.containerRuntimeVersion}'");
+    let both = |version: &str| format!("containerd://{version} containerd://{version}");
+    assert_eq!(runtimes(), both(OLD_CONTAINERD));
+    let before = pods();
+    let upgrade = |options: &[&str]| kokctl.verb("upgrade", &[&["--part", "components", "--bundle", bundle][..], options].concat());
+    let said = upgrade(&["--check"]);
+    assert!(said.code == 0 && said.stdout.contains(&format!("Kubernetes stays {OLD}")), "{said:?}");
+    assert!(said.stdout.contains("containerd"), "what changes is listed: {said:?}");
+    assert_ne!(upgrade(&["--to", NEW]).code, 0);
+    let after = any((1..=3).collect());
+    println!("upgrade --part components is killed after {after} steps");
+    killed::after(kokctl, &["upgrade", "--part", "components", "--limit", "worker1", "--yes", "--bundle", bundle], after);
+    let said = upgrade(&["--limit", "worker1", "--yes"]);
+    assert!(said.code == 0, "{said:?}");
+    let said = upgrade(&["--yes"]);
+    assert!(said.code == 0 && said.stdout.contains("has the components of the bundle"), "{said:?}");
+    let said = upgrade(&["--yes"]);
+    assert!(said.code == 0 && said.stdout.contains("nothing to do"), "{said:?}");
+    wait_for("nodes that say the new containerd", 60, || !runtimes().contains(OLD_CONTAINERD));
+    assert_eq!(pods(), before, "containers go on");
+    let kubelets = kubectl(lab, "get nodes -o jsonpath='{.items[*].status.nodeInfo.kubeletVersion}'");
+    assert_eq!(kubelets, format!("v{OLD} v{OLD}"));
+}
+
 /// A control plane alone gets the version and works as the one before; that is taken back, begun again, and ended: killed on each way.
 #[test]
 fn an_upgrade_is_taken_back_and_ended_another_time() {
@@ -104,7 +141,7 @@ fn an_upgrade_is_taken_back_and_ended_another_time() {
     clock.lap("a cluster");
     kokctl.write_manifest(&lab.inventory(NEW).unwrap());
     let member = || ok(&lab.host("cp1").unwrap(), "pgrep -x etcd");
-    let before = member();
+    let (before, watch) = (member(), Watch::begin(&lab));
     let upgrade = |turn: &str| kokctl.verb("upgrade", &[turn, "--yes", "--bundle", &bundle]);
     for turn in ["--emulate", "--take-back", "--emulate", "--finish"] {
         let after = any((1..=8).collect());
@@ -121,6 +158,7 @@ fn an_upgrade_is_taken_back_and_ended_another_time() {
             _ => {}
         }
     }
+    watch.end();
     let said = upgrade("--take-back");
     assert!(said.code == 0 && said.stdout.contains("no control plane"), "it has ended: {said:?}");
     kokctl.has_nothing_to_do();

@@ -7,10 +7,12 @@
 //! and the epoch of hosts goes up (S6); a run sends nothing to hosts that are gone or another's (S7); nothing is at work beside itself, in the next run
 //! either. In the end a run without a fault makes what is wanted, and a plan after it is empty.
 //!
-//! `KOK_TEST_HISTORY=SEED` repeats one history and tells it, and `KOK_TEST_HISTORIES=N` takes so many.
+//! `KOK_TEST_HISTORY=SEED` repeats one history and tells it, and `KOK_TEST_HISTORIES=N` takes so many; of upgrades `KOK_TEST_UPGRADE` and
+//! `KOK_TEST_UPGRADES`.
 
 mod beginnings;
 mod lives;
+mod upgrading;
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
@@ -23,6 +25,9 @@ use lives::{Happening, Life, Random};
 
 /// How many histories are taken if nobody says.
 const HISTORIES: u64 = 1_000;
+
+/// The same of upgrades, each of which is planned ten times over.
+const UPGRADES: u64 = 200;
 
 /// In how many of them a bug has to be found.
 const UNTIL_FOUND: u64 = 500;
@@ -147,11 +152,14 @@ impl History {
     }
 }
 
+/// What a history is about.
+type Kind = fn(&mut History, u64);
+
 /// The history of a seed.
-fn history(seed: u64) -> History {
+fn history(kind: Kind, seed: u64) -> History {
     let mut history = History::default();
     // Hosts of the model panic at what no host could bear.
-    if catch_unwind(AssertUnwindSafe(|| history.go_on(seed))).is_err() {
+    if catch_unwind(AssertUnwindSafe(|| kind(&mut history, seed))).is_err() {
         history.broken.push("a host could not bear it".to_owned());
     }
     history
@@ -169,11 +177,11 @@ fn number(name: &str) -> Option<u64> {
     std::env::var(name).ok().map(|text| text.parse().unwrap())
 }
 
-#[test]
+/// Takes histories of a kind, or the one that is asked for.
 #[allow(clippy::print_stdout, reason = "who asks for one history is told it")]
-fn every_history_keeps_what_must_hold_and_ends_as_wanted() {
-    let one = number("KOK_TEST_HISTORY");
-    let (first, end) = one.map_or((0, number("KOK_TEST_HISTORIES").unwrap_or(HISTORIES)), |seed| (seed, seed + 1));
+fn every_one_of(kind: Kind, asked: &str, count: u64) {
+    let one = number(asked);
+    let (first, end) = one.map_or((0, count), |seed| (seed, seed + 1));
     let next = AtomicU64::new(first);
     on_all_processors(|| {
         loop {
@@ -181,21 +189,33 @@ fn every_history_keeps_what_must_hold_and_ends_as_wanted() {
             if seed >= end {
                 return;
             }
-            let History { broken, told, .. } = history(seed);
+            let History { broken, told, .. } = history(kind, seed);
             if one.is_some() {
                 println!("{told:#?}");
             }
-            assert!(broken.is_empty(), "KOK_TEST_HISTORY={seed}: {broken:#?}");
+            assert!(broken.is_empty(), "{asked}={seed}: {broken:#?}");
         }
     });
 }
 
 #[test]
+fn every_history_keeps_what_must_hold_and_ends_as_wanted() {
+    every_one_of(History::go_on, "KOK_TEST_HISTORY", number("KOK_TEST_HISTORIES").unwrap_or(HISTORIES));
+}
+
+#[test]
+fn every_history_keeps_what_must_hold_in_upgrades() {
+    every_one_of(History::upgrade, "KOK_TEST_UPGRADE", number("KOK_TEST_UPGRADES").unwrap_or(UPGRADES));
+}
+
+#[test]
 fn the_same_seed_is_the_same_history() {
-    for seed in 0..10 {
-        assert_eq!(history(seed).told, history(seed).told, "{seed}");
+    for kind in [History::go_on as Kind, History::upgrade] {
+        for seed in 0..10 {
+            assert_eq!(history(kind, seed).told, history(kind, seed).told, "{seed}");
+        }
+        assert_ne!(history(kind, 0).told, history(kind, 1).told);
     }
-    assert_ne!(history(0).told, history(1).told);
 }
 
 /// A simulation that finds nothing proves nothing.
@@ -205,7 +225,9 @@ fn every_seeded_bug_is_found() {
     on_all_processors(|| {
         while let Some(bug) = Bug::ALL.get(next.fetch_add(1, Ordering::Relaxed)) {
             switch(Some(*bug));
-            let found = (0..UNTIL_FOUND).find(|seed| history(*seed).broken.iter().any(|broken| broken.contains(bug.found_by())));
+            let kind = if bug.is_of_upgrades() { History::upgrade } else { History::go_on };
+            let is_found = |seed: &u64| history(kind, *seed).broken.iter().any(|broken| broken.contains(bug.found_by()));
+            let found = (0..UNTIL_FOUND).find(is_found);
             switch(None);
             assert!(found.is_some(), "{bug:?} is not found in {UNTIL_FOUND} histories");
         }

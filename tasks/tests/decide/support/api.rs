@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use kok_crds::model::{NETWORK_ADDON, ObjectName};
 use kok_tasks::drain::{Budget, Pod};
 use kok_tasks::observe::{
-    ApiServerState, BootstrapTokenState, EtcdData, EtcdMember, EtcdPeer, EtcdState, KubernetesObject, KubernetesState, LiveObject,
+    ApiServerState, BootstrapTokenState, ETCD, EtcdData, EtcdMember, EtcdPeer, EtcdState, KubernetesObject, KubernetesState, LiveObject,
     NodeState,
 };
 use kok_tasks::operations::{ApplyAddon, FOUNDERS_LINK, MEMBER_DATA, RemoveAddons};
@@ -237,9 +237,10 @@ pub(crate) fn etcd(api: &Api, host: &Host, hosts: &BTreeMap<String, Host>) -> Et
     let mut members: Vec<_> = api.members.iter().map(|name| peer(name, false)).chain(learners).collect();
     members.sort_by(|a, b| a.name.cmp(&b.name));
     let has_leader = has_quorum(api, hosts);
+    let runs = host.versions.get(ETCD).and_then(|installed| installed.running.as_ref()).map(ToString::to_string);
     let image = host.images.keys().find_map(|image| image.split_once("/etcd:"));
     // Of the bundle's archive for Kubernetes 1.37.1, where it is a unit.
-    let version = image.map_or("3.7.0", |(_, tag)| tag.split('-').next().unwrap()).to_owned();
+    let version = runs.unwrap_or_else(|| image.map_or("3.7.0", |(_, tag)| tag.split('-').next().unwrap()).to_owned());
     let leader = api.members.iter().find(|name| runs_etcd(&hosts[*name])).filter(|_| has_leader).map_or(0, |name| member_id(name));
     let cluster_id = if host.has(FOREIGN_DATA) { "8" } else { "7" }.to_owned();
     EtcdState::Ready(EtcdMember { cluster_id, id, leader, version, has_leader, members, revision: 7, ..EtcdMember::default() })

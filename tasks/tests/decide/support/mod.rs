@@ -10,6 +10,7 @@ mod pieces;
 mod recovering;
 pub(crate) mod secrets;
 pub(crate) mod shell;
+pub(crate) mod upgrading;
 mod uses;
 pub(crate) mod world;
 

@@ -33,6 +33,8 @@ impl Randomness for System {
 /// Certificates and kubeconfigs of one control plane and of three, made once.
 static OF_ONE: LazyLock<Files> = LazyLock::new(|| files(&super::cluster()));
 static OF_THREE: LazyLock<Files> = LazyLock::new(|| files(&super::highly_available()));
+/// In the version before the profile of the API server's kubelet client was changed.
+static OF_THREE_OLDER: LazyLock<Files> = LazyLock::new(|| files(&super::upgrading::of_version(super::upgrading::OLD)));
 /// Further ones, that join.
 pub(crate) const JOINING: &str =
     "    - {name: cp4, address: 10.20.0.16, roles: [control-plane]}\n    - {name: cp5, address: 10.20.0.17, roles: [control-plane]}\n";
@@ -76,6 +78,7 @@ pub(crate) fn of(cluster: &Cluster) -> &'static Files {
         (true, _) if cluster.control_planes().count() == 3 => &OF_THREE_WITH_OWN_ETCD,
         (true, _) => &WITH_OWN_ETCD,
         (false, true) if cluster.control_planes().count() == 5 => &OF_FIVE,
+        (false, true) if cluster.kubernetes_version.minor < 37 => &OF_THREE_OLDER,
         (false, true) => &OF_THREE,
         (false, false) => &OF_ONE,
     }

@@ -39,6 +39,8 @@ pub(crate) struct World {
     pub(crate) token_id: String,
     /// Whether the user asks for what others may lose theirs with.
     pub(crate) prune: bool,
+    /// Whether programs have the version in which they are written and started; else the bundle's, or what somebody says.
+    pub(crate) follows_versions: bool,
     /// What no look shows, for tests of what happens without it.
     pub(crate) hides: Option<fn(&mut Observations)>,
     /// What the cluster tells others of authorities, by kind; nothing before somebody asks.
@@ -82,6 +84,7 @@ impl World {
             api,
             token_id: super::TOKEN_ID.to_owned(),
             prune: false,
+            follows_versions: false,
             hides: None,
             told: BTreeMap::new(),
             files,
@@ -304,6 +307,7 @@ impl World {
             Action::Resource(resource) => self.resource(&step.host, resource, change),
             Action::Operation(operation) => self.operation(&step.host, operation, change),
         }
+        self.follow_versions(step);
         api::members_find_each_other(&mut self.api, &self.hosts);
         let seen = self.look(&step.host, step.looks().into_iter());
         match step.diff(&seen) {

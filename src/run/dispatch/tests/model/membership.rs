@@ -3,7 +3,7 @@
 use kok_tasks::change::Change;
 use kok_tasks::drain::Cordon;
 use kok_tasks::gate::Disruption;
-use kok_tasks::observe::{API_SERVER, Installed, KUBELET};
+use kok_tasks::observe::{API_SERVER, ETCD, Installed, KUBELET};
 use kok_tasks::operations::{MEMBER_DATA, Operation};
 use kok_tasks::plan::{Action, Step};
 use kok_tasks::resources::Act;
@@ -29,8 +29,9 @@ impl Inner {
 
     /// Does a step, and looks at what it did to others.
     pub(super) fn do_step(&mut self, step: &Step, change: &Change) {
-        let members = self.members_with_data();
+        let (members, kubelet) = (self.members_with_data(), self.kubelet(&step.host));
         self.world.carry_out(step, change);
+        self.is_drained_for(step, kubelet);
         self.disturb(step);
         let left = self.members_with_data();
         let is_let_go = |name: &String| match &step.action {
@@ -62,25 +63,49 @@ impl Inner {
         }
     }
 
-    /// S5: no kubelet is started that is newer than an API server, and API servers are within one minor version of each other.
+    /// S5: no kubelet is started that is newer than an API server, API servers are within one minor version of each other, and so are members of etcd,
+    /// of which none of 3.7 may meet one before 3.6.11.
     fn keeps_versions(&mut self, step: &Step) {
         if self.world.hosts.values().all(|host| host.versions.is_empty()) {
             return;
         }
-        if let Some((Disruption::RestartApiServer { host }, _)) = &step.gate {
+        if let Some((Disruption::RestartApiServer { host }, _)) = &step.gate
+            && !self.world.follows_versions
+        {
             let text = format!("{}.{}.{}", WANTED.0, WANTED.1, WANTED.2);
             self.world.host(host).has_version(API_SERVER, &text, &text);
         }
         let planes = self.world.cluster.control_planes().map(|host| &self.world.hosts[&host.name]);
         let servers: Vec<_> = planes.map(|host| number(host.versions.get(API_SERVER))).collect();
         let (oldest, newest) = (servers.iter().min().copied().unwrap_or(WANTED), servers.iter().max().copied().unwrap_or(WANTED));
-        if matches!(&step.gate, Some((Disruption::RestartApiServer { .. }, _))) && newest.1 - oldest.1 > 1 {
+        let changes_servers = self.world.follows_versions || matches!(&step.gate, Some((Disruption::RestartApiServer { .. }, _)));
+        if changes_servers && newest.1 - oldest.1 > 1 {
             self.oracle.broken.push(format!("S5: {} makes API servers {} minor versions apart", step.id, newest.1 - oldest.1));
         }
         let starts_kubelet =
             matches!(&step.action, Action::Operation(Operation::Join(_) | Operation::KubeletStart(_) | Operation::KubeletFinalize(_)));
         if starts_kubelet && number(self.world.hosts[&step.host].versions.get(KUBELET)) > oldest {
             self.oracle.broken.push(format!("S5: {} starts a kubelet that is newer than an API server", step.id));
+        }
+        let members = self.world.versions_of(ETCD);
+        if let (Some(oldest), Some(newest)) = (members.first(), members.last())
+            && (newest.1 - oldest.1 > 1 || ((newest.0, newest.1) == (3, 7) && *oldest < (3, 6, 11)))
+        {
+            self.oracle.broken.push(format!("S5: {} has etcd {newest:?} beside {oldest:?}", step.id));
+        }
+    }
+
+    /// The minor version of a host's kubelet.
+    fn kubelet(&self, host: &str) -> Option<u64> {
+        Some(self.world.hosts[host].versions.get(KUBELET)?.running.as_ref()?.minor)
+    }
+
+    /// Pods are elsewhere when a kubelet gets another minor version (Kubernetes, "Upgrading kubeadm clusters"), unless somebody says that they stay.
+    fn is_drained_for(&mut self, step: &Step, before: Option<u64>) {
+        let is_other = before.is_some_and(|before| self.kubelet(&step.host).is_some_and(|after| after != before));
+        let stay = self.world.cluster.settings.drains.off;
+        if self.world.follows_versions && !stay && is_other && !self.is_drained(&step.host) {
+            self.oracle.broken.push(format!("{} starts a kubelet of another minor version beside pods", step.id));
         }
     }
 }

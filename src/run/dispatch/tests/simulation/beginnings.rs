@@ -162,6 +162,8 @@ fn spoil(random: &mut Random, world: &mut World) {
 pub(super) fn heal(world: &mut World) {
     for host in world.hosts.values_mut() {
         host.paths.remove(FOREIGN_DATA);
-        host.versions.clear();
+        if !world.follows_versions {
+            host.versions.clear();
+        }
     }
 }

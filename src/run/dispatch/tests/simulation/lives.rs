@@ -104,6 +104,16 @@ impl Life {
         Self { faults, dies_at, happenings: Vec::new(), goes_on }
     }
 
+    /// Of a stage of an upgrade: half of them come through it, so that what follows is seen too.
+    pub(super) fn of_stage(random: &mut Random, world: &World) -> Self {
+        if random.one_in(2) {
+            return Self::quiet();
+        }
+        let life = Self::any(random, world);
+        let faults = life.faults.iter().map(|(at, fault)| (*at * 5 + small(random, 5), *fault)).collect();
+        Self { faults, dies_at: life.dies_at.map(|at| at * 5 + small(random, 5)), ..life }
+    }
+
     /// The last one: nothing happens any more.
     pub(super) fn quiet() -> Self {
         Self { faults: Vec::new(), dies_at: None, happenings: Vec::new(), goes_on: None }
