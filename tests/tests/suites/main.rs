@@ -53,6 +53,7 @@ mod lab_killed;
 mod lab_support;
 mod members;
 mod members_story;
+mod metrics;
 mod networks;
 mod networks_cases;
 mod operator;
