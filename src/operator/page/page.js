@@ -22,7 +22,12 @@ function el(tag, attributes, ...children) {
   return made;
 }
 
-const fill = (id, ...children) => $(id).replaceChildren(...children.flat(2).filter((child) => child));
+// Whoever walks by keyboard stays where they are, if what they are at is still there.
+const fill = (id, ...children) => {
+  const at = $(id).contains(document.activeElement) && document.activeElement.getAttribute("href");
+  $(id).replaceChildren(...children.flat(2).filter((child) => child));
+  if (at) $(id).querySelector(`a[href="${CSS.escape(at)}"]`)?.focus({ preventScroll: true });
+};
 const count = (number, one, many) => `${number} ${number === 1 ? one : many || one + "s"}`;
 const seconds = (ms) => ms < 100000 ? `${(ms / 1000).toFixed(1)} s` : `${Math.floor(ms / 60000)} min ${Math.round(ms % 60000 / 1000)} s`;
 const when = (text) => text ? new Date(text).toLocaleString() : "";
