@@ -48,7 +48,11 @@ fn a_person_follows_runs_in_a_browser() {
     operate(&server, &lab, "again", "cluster.yml");
     browser.script("document.querySelector('#clusters a').focus()");
     a_run_is_followed(&browser);
-    assert_eq!(browser.script("return document.activeElement.className.includes('cluster')"), true, "whoever walks by keyboard stays there");
+    assert_eq!(
+        browser.script("return document.activeElement.className.includes('cluster')"),
+        true,
+        "whoever walks by keyboard stays there"
+    );
     wait_for("a journal that is kept", HEARD, || status(&server, "again")["journal"]["configMap"].is_string());
     browser.click("a[href$='/again']");
     wait_for("the timeline of a run at work", HEARD, || browser.text("#run-body").contains("at work"));
