@@ -141,7 +141,9 @@ pub(super) async fn run(arguments: &Arguments) -> Result<(), Vec<Failure>> {
     let Wanted { cluster, to, turn, wish, agreed } = wanted(arguments)?;
     let (transport, given) = (process::transport(), Given::new(false)?);
     let looker = process::context_by(process::controller().map_err(|failure| vec![failure])?, transport.clone());
-    let bundle = arguments.bundle.open_or_fetch_way(&cluster, &to, &looker).await?;
+    // Components go with what runs.
+    let leads_to = Some(&to).filter(|_| wish.part != Some(Part::Components));
+    let bundle = arguments.bundle.open_or_fetch_way(&cluster, leads_to, &looker).await?;
     let pause = arguments.pause_after.map(|pause| match pause {
         PauseAfter::First => Pause::First,
         PauseAfter::ControlPlanes => Pause::ControlPlanes,
@@ -167,7 +169,7 @@ pub(super) async fn run(arguments: &Arguments) -> Result<(), Vec<Failure>> {
     }
     let (session, lock) = Session::open(&cluster, &arguments.changing, transport).map_err(|failure| vec![failure])?;
     let work = async |options: Options<'_>| engine::upgrade(&session.context, (&session.store, lock), &request, options).await;
-    let upgraded = session.with_options(|_| Verdict::Go, work).await.map_err(|error| failures(error, word(turn)))?;
+    let upgraded = session.with_options(|_| Verdict::Go, work).await.map_err(|error| failures(error, word(turn, wish.part)))?;
     end_words(&cluster, (&way, turn), &upgraded, session.seconds()).iter().for_each(|text| session.say(text));
     Ok(())
 }
@@ -192,7 +194,7 @@ mod tests {
     #![allow(clippy::unwrap_used, reason = "these are tests")]
 
     use super::super::test_files::read_line;
-    use super::{Arguments, Turn, Wanted, wanted};
+    use super::{Arguments, Part, Turn, Wanted, wanted};
 
     const FILE: &str = "apiVersion: kubean.io/v1alpha1\nkind: Cluster\nmetadata: {name: c}\nspec:\n  kubernetesVersion: 1.37.1\n  hosts:\n
   - {name: cp1, address: 10.0.0.11, roles: [control-plane]}\n  - {name: w1, address: 10.0.0.12, roles: [worker]}\n";
@@ -212,6 +214,12 @@ mod tests {
             cluster.pools.first().unwrap().serial.unwrap_or(cluster.settings.serial).to_string()
         };
         assert_eq!((of_pool(&[]).as_str(), of_pool(&["--serial", "3"]).as_str()), ("7", "3"), "the command line wins");
+        let components = read(&["--part", "components", "--limit", "w1"]).map_err(|failures| format!("{failures:?}")).unwrap();
+        assert_eq!((components.wish.part, components.wish.limit.len()), (Some(Part::Components), 1));
+        for beside in [&["--to", "1.37.2"][..], &["--pause-after", "first"], &["--finish"]] {
+            let failure = read(&[&["--part", "components"], beside].concat()).map(drop).unwrap_err();
+            assert!(failure.what.contains("has no meaning beside --part components"), "{failure:?}");
+        }
         let turn = |option: &str| read(&[option]).map_err(|failures| format!("{failures:?}")).unwrap().turn;
         assert_eq!([turn("--emulate"), turn("--finish"), turn("--take-back")], [Turn::Emulate, Turn::Finish, Turn::TakeBack]);
     }

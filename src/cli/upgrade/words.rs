@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use kok_crds::model::Cluster;
 use kok_crds::{count, listed};
-use kok_tasks::upgrade::{Found, Hop, Stage, StageName, Turn, left};
+use kok_tasks::upgrade::{Found, Hop, Part, Stage, StageName, Turn, left};
 
 use super::super::reset;
 use crate::engine::{Upgraded, Way};
@@ -100,8 +100,9 @@ fn left_words(left: &BTreeMap<&'static str, BTreeSet<String>>, word: &str) -> St
 }
 
 /// What goes on with it.
-pub(super) const fn word(turn: Turn) -> &'static str {
+pub(super) const fn word(turn: Turn, part: Option<Part>) -> &'static str {
     match turn {
+        _ if matches!(part, Some(Part::Components)) => "upgrade --part components",
         Turn::Whole => "upgrade",
         Turn::Emulate => "upgrade --emulate",
         Turn::Finish => "upgrade --finish",
@@ -140,7 +141,7 @@ pub(super) fn end_words(cluster: &Cluster, (way, turn): (&Way, Turn), upgraded: 
             "{name}: a part of the way to Kubernetes {to} is done, {}, {seconds:.1} s; the cluster works as it is",
             count(done, "change")
         ));
-        words.push(left_words(&upgraded.left, &format!("`kokctl {}`", word(turn))));
+        words.push(left_words(&upgraded.left, &format!("`kokctl {}`", word(turn, None))));
     }
     if *to != cluster.kubernetes_version {
         words.push(format!("write kubernetesVersion: {to} into the file, which says {}", cluster.kubernetes_version));

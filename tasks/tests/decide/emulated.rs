@@ -6,7 +6,7 @@ use kok_crds::model::Cluster;
 use kok_tasks::bundle::{Bundle, FORMAT, KubernetesRelease};
 use kok_tasks::observe::API_SERVER;
 use kok_tasks::plan::Plan;
-use kok_tasks::upgrade::{Hop, Running, Stage, Turn, Wish, hops, stages};
+use kok_tasks::upgrade::{Hop, Running, Stage, Turn, Wish, hops, is_not_begun, stages};
 use semver::Version;
 
 use crate::support::upgrading::of_version;
@@ -80,6 +80,8 @@ fn control_planes_alone_go_on_and_come_back_and_the_rest_follows_a_word() {
         let is = told(turn, &["1.36.3~1.36"], "1.37.1");
         assert!(is.starts_with(goes), "{turn:?}: {is}");
     }
+    // Components alone wait for that word, too.
+    assert!(is_not_begun(&running(&["1.36.3", "1.37.1"])).is_ok() && is_not_begun(&running(&[there, "1.36.3"])).is_err());
     for planes in [&[there, "1.36.3"][..], &[there, there]] {
         assert_eq!(told(Turn::TakeBack, planes, "1.37.1"), "1.36.3 None false None", "{planes:?}");
         assert!(told(Turn::Whole, planes, "1.37.1").contains("--take-back"), "{planes:?}");

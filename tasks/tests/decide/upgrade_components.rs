@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use kok_tasks::observe::{API_SERVER, KUBELET};
 use kok_tasks::upgrade::{Part, Running, StageName, Wish, components};
 
+use crate::support::own_etcd;
 use crate::support::upgrading::{NEW, OLD, of_version, two_releases};
 use crate::support::world::World;
 use crate::upgrades::{PLANES, plan_of};
@@ -35,6 +36,22 @@ fn containerd_is_replaced_and_kubernetes_stays() {
     assert!(changed.contains("worker1/container-runtime/containerd"), "{changed:?}");
     let others: Vec<&String> = changed.iter().filter(|step| !step.contains("/container-runtime/")).collect();
     assert_eq!(others, Vec::<&String>::new(), "{changed:?}");
+}
+
+/// With etcd as units, where the file has the version that runs: it is what `apply` does.
+#[test]
+fn members_that_are_units_stay() {
+    let mut cluster = own_etcd();
+    cluster.settings.containerd_version = Some("2.2.9".parse().unwrap());
+    let mut world = World::bare_of(cluster);
+    world.follows_versions = true;
+    let (world, file) = (world.converge(), own_etcd());
+    let running = Running::of(&file, &world.seen()).unwrap();
+    let stage = components(&file, &running, &Wish::default());
+    let changed: BTreeSet<String> = plan_of(&world, &stage).changes().map(|(step, _)| step.id.to_string()).collect();
+    assert!(changed.contains("cp2/container-runtime/containerd"), "{changed:?}");
+    let applied = World { cluster: file, ..world };
+    assert_eq!(changed, applied.plan().changes().map(|(step, _)| step.id.to_string()).collect());
 }
 
 #[test]
