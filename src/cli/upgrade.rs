@@ -13,7 +13,7 @@ use kok_tasks::upgrade::{CheckName, Part, Pause, Turn, Wish};
 use semver::Version;
 
 use super::changing::{ChangingArguments, Session, failures};
-use super::common::BundleArgument;
+use super::common::{BundleArgument, MaxFail};
 use super::drain_arguments::SerialOption;
 use super::files::{ClusterFiles, ExtraVars};
 use super::limit::LimitArgument;
@@ -21,7 +21,7 @@ use super::process;
 use super::report::plan_text;
 use super::reset;
 use super::wanted::{problems, tasks};
-use crate::engine::{self, Given, Options, UpgradeRequest, Verdict};
+use crate::engine::{self, Given, Options, UpgradeRequest, Verdict, Way};
 use crate::failure::{Failure, Kind};
 use crate::ui::status_line;
 use words::{end_words, way_words, word};
@@ -65,6 +65,10 @@ pub(super) struct Arguments {
     limit: LimitArgument,
     #[command(flatten)]
     serial: SerialOption,
+    /// How many hosts may fail in a stage, as a number or as a percentage of all; above that nothing new is begun. Up to so many workers that can't be reached are left
+    /// out, and keep the version that they have
+    #[arg(long, value_name = "N|N%")]
+    max_fail: Option<MaxFail>,
     /// Go on although this check finds something; may be given several times
     #[arg(long, value_name = "CHECK")]
     ignore: Vec<CheckName>,
@@ -102,16 +106,20 @@ fn wanted(arguments: &Arguments) -> Result<Wanted, Vec<Failure>> {
     let limit = if arguments.limit.is_given() { arguments.limit.hosts(&input)? } else { asked.hosts };
     arguments.serial.tell(&mut cluster);
     arguments.bundle.tell_hosts(&mut cluster);
-    let part = arguments.part.map(|part| match part {
-        PartName::ControlPlanes => Part::ControlPlanes,
-        PartName::Workers => Part::Workers,
-        PartName::Components => Part::Components,
+    let part = arguments.part.and_then(|part| match part {
+        PartName::ControlPlanes => Some(Part::ControlPlanes),
+        PartName::Workers => Some(Part::Workers),
+        PartName::Components => None,
     });
-    if part == Some(Part::Components) {
+    if turn == Turn::Components {
         arguments.have_no_version().map_err(|failure| vec![failure])?;
     }
+    let pause = arguments.pause_after.map(|pause| match pause {
+        PauseAfter::First => Pause::First,
+        PauseAfter::ControlPlanes => Pause::ControlPlanes,
+    });
     let to = arguments.to.clone().unwrap_or_else(|| cluster.kubernetes_version.clone());
-    let wish = Wish { limit, part, first: false, undrained: cluster.settings.drains.off };
+    let wish = Wish { limit, part, pause, undrained: cluster.settings.drains.off };
     Ok(Wanted { cluster, to, turn, wish, agreed: asked.agreed_at })
 }
 
@@ -128,7 +136,7 @@ impl Arguments {
 
     fn turn(&self) -> (Verb, Turn) {
         match (self.emulate, self.finish, self.take_back) {
-            _ if matches!(self.part, Some(PartName::Components)) => (Verb::UpgradeComponents, Turn::Whole),
+            _ if matches!(self.part, Some(PartName::Components)) => (Verb::UpgradeComponents, Turn::Components),
             (true, ..) => (Verb::EmulateUpgrade, Turn::Emulate),
             (_, true, _) => (Verb::FinishUpgrade, Turn::Finish),
             (.., true) => (Verb::TakeBackUpgrade, Turn::TakeBack),
@@ -142,16 +150,13 @@ pub(super) async fn run(arguments: &Arguments) -> Result<(), Vec<Failure>> {
     let (transport, given) = (process::transport(), Given::new(false)?);
     let looker = process::context_by(process::controller().map_err(|failure| vec![failure])?, transport.clone());
     // Components go with what runs.
-    let leads_to = Some(&to).filter(|_| wish.part != Some(Part::Components));
+    let leads_to = Some(&to).filter(|_| turn != Turn::Components);
     let bundle = arguments.bundle.open_or_fetch_way(&cluster, leads_to, &looker).await?;
-    let pause = arguments.pause_after.map(|pause| match pause {
-        PauseAfter::First => Pause::First,
-        PauseAfter::ControlPlanes => Pause::ControlPlanes,
-    });
-    let ignored = &arguments.ignore;
-    let request = UpgradeRequest { cluster: &cluster, to: &to, turn, wish: &wish, pause, ignored, bundle: Arc::new(bundle), given: &given };
+    let most_failed = arguments.max_fail.map(|most| most.of(cluster.hosts.len()));
+    let (ignored, bundle) = (arguments.ignore.as_slice(), Arc::new(bundle));
+    let request = UpgradeRequest { cluster: &cluster, to: &to, turn, wish: &wish, most_failed, ignored, bundle, given: &given };
     let way = engine::upgrade_way(&looker, &request).await?;
-    way_words(&cluster, &way, turn).iter().for_each(|text| arguments.changing.say(text));
+    way_words(&cluster, &way, (turn, wish.pause)).iter().for_each(|text| arguments.changing.say(text));
     if let Some(plan) = way.plan.as_ref().filter(|plan| !plan.is_empty()) {
         arguments.changing.say(&plan_text(plan));
     }
@@ -165,20 +170,20 @@ pub(super) async fn run(arguments: &Arguments) -> Result<(), Vec<Failure>> {
     match agreed {
         _ if arguments.yes => {}
         Some(at) => status_line(&format!("note: nobody is asked, for the operation at {at} asks for it")),
-        None => ask(&cluster, (turn, wish.part)).map_err(|failure| vec![failure])?,
+        None => ask(&cluster, (turn, &way)).map_err(|failure| vec![failure])?,
     }
     let (session, lock) = Session::open(&cluster, &arguments.changing, transport).map_err(|failure| vec![failure])?;
     let work = async |options: Options<'_>| engine::upgrade(&session.context, (&session.store, lock), &request, options).await;
-    let upgraded = session.with_options(|_| Verdict::Go, work).await.map_err(|error| failures(error, word(turn, wish.part)))?;
+    let upgraded = session.with_options(|_| Verdict::Go, work).await.map_err(|error| failures(error, word(turn)))?;
     end_words(&cluster, (&way, turn), &upgraded, session.seconds()).iter().for_each(|text| session.say(text));
     Ok(())
 }
 
 /// Nobody can be asked where there is no terminal.
-fn ask(cluster: &Cluster, (turn, part): (Turn, Option<Part>)) -> Result<(), Failure> {
+fn ask(cluster: &Cluster, (turn, way): (Turn, &Way)) -> Result<(), Failure> {
     let words = match turn {
-        _ if part == Some(Part::Components) => "Kubernetes stays as it is; a snapshot of etcd is taken first.",
-        Turn::Whole | Turn::Finish => "There is no way back; a snapshot of etcd is taken first.",
+        _ if way.hops.is_empty() => "Kubernetes stays as it is; a snapshot of etcd is taken first.",
+        Turn::Whole | Turn::Finish | Turn::Components => "There is no way back; a snapshot of etcd is taken first.",
         Turn::Emulate => "It can be taken back until `kokctl upgrade --finish`; a snapshot of etcd is taken first.",
         Turn::TakeBack => "Control planes get the version of before; a snapshot of etcd is taken first.",
     };
@@ -194,7 +199,7 @@ mod tests {
     #![allow(clippy::unwrap_used, reason = "these are tests")]
 
     use super::super::test_files::read_line;
-    use super::{Arguments, Part, Turn, Wanted, wanted};
+    use super::{Arguments, Turn, Wanted, wanted};
 
     const FILE: &str = "apiVersion: kubean.io/v1alpha1\nkind: Cluster\nmetadata: {name: c}\nspec:\n  kubernetesVersion: 1.37.1\n  hosts:\n
   - {name: cp1, address: 10.0.0.11, roles: [control-plane]}\n  - {name: w1, address: 10.0.0.12, roles: [worker]}\n";
@@ -215,7 +220,7 @@ mod tests {
         };
         assert_eq!((of_pool(&[]).as_str(), of_pool(&["--serial", "3"]).as_str()), ("7", "3"), "the command line wins");
         let components = read(&["--part", "components", "--limit", "w1"]).map_err(|failures| format!("{failures:?}")).unwrap();
-        assert_eq!((components.wish.part, components.wish.limit.len()), (Some(Part::Components), 1));
+        assert_eq!((components.turn, components.wish.limit.len()), (Turn::Components, 1));
         for beside in [&["--to", "1.37.2"][..], &["--pause-after", "first"], &["--finish"]] {
             let failure = read(&[&["--part", "components"], beside].concat()).map(drop).unwrap_err();
             assert!(failure.what.contains("has no meaning beside --part components"), "{failure:?}");

@@ -46,6 +46,11 @@ impl<'a> ApplyRequest<'a> {
     pub(super) fn of_stage(cluster: &'a Cluster, whole: &'a Selection, (bundle, given): (&Arc<BundleFolder>, &'a Given)) -> Self {
         Self { cluster, selection: whole, part: None, bundle: Arc::clone(bundle), given, most_failed: None, noted: None }
     }
+
+    /// The same, in which so many hosts may fail.
+    pub(super) fn with_most_failed(self, most_failed: Option<usize>) -> Self {
+        Self { most_failed, ..self }
+    }
 }
 
 /// What was applied.

@@ -4,11 +4,10 @@ use std::collections::BTreeMap;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use kok_crds::model::Cluster;
+use kok_crds::model::{Cluster, Host};
 use kok_tasks::plan::{Choice, Plan, Selection};
 use kok_tasks::upgrade::{
-    CheckName, Found, Hop, Part, Pause, Running, Stage, StageName, Turn, Wish, check, components, hops, is_not_begun, leads_to, left,
-    stages,
+    CheckName, Found, Hop, Pause, Running, Stage, StageName, Turn, Wish, check, components, hops, leads_to, left, stages,
 };
 use semver::Version;
 
@@ -23,7 +22,7 @@ use super::replace::{self, Stages};
 use super::store::{Lock, Store};
 use crate::artifacts::BundleFolder;
 use crate::clock::Clock;
-use crate::failure::{Failure, Kind};
+use crate::failure::{Cause, Failure, Kind};
 use crate::run::Outcome;
 use crate::state::KeptSnapshot;
 
@@ -38,8 +37,8 @@ pub struct UpgradeRequest<'a> {
     pub turn: Turn,
     /// Which part of it, and how.
     pub wish: &'a Wish,
-    /// Where it stops on the way.
-    pub pause: Option<Pause>,
+    /// How many hosts may fail in a stage before nothing new is begun; so many workers may be away, and are left out.
+    pub most_failed: Option<usize>,
     /// Checks whose findings do not matter.
     pub ignored: &'a [CheckName],
     /// Where artifacts come from.
@@ -58,8 +57,8 @@ pub struct Way {
     pub hops: Vec<Hop>,
     /// The stages, as far as they are wished for.
     pub stages: Vec<Stage>,
-    /// Where it stops on the way.
-    pub pause: Option<Pause>,
+    /// Workers that can't be reached, and keep what they have.
+    pub left_out: BTreeSet<String>,
     /// What is in its way, or may be; without what does not matter.
     pub found: Vec<Found>,
     /// What its one stage would change, where components alone are meant: no stage is left of it if that is nothing.
@@ -85,48 +84,95 @@ impl UpgradeRequest<'_> {
 
     fn way(&self, base: &Base) -> Result<Way, Vec<Failure>> {
         let running = running_of(self.cluster, base)?;
-        if self.wish.part == Some(Part::Components) {
-            is_not_begun(&running).map_err(|refused| vec![Failure::refusal(Kind::Input, refused.refusal(&self.place()))])?;
-            let stages = vec![components(self.cluster, &running, self.wish)];
-            let to = running.planes.values().min().unwrap_or(self.to).clone();
-            let found = self.found(base, &to);
-            return Ok(Way { running, to, hops: Vec::new(), stages, pause: None, found, plan: None });
-        }
+        let refused = |refusal| vec![Failure::refusal(Kind::Input, refusal)];
         let hops = hops(self.turn, self.cluster, &running, self.to, self.bundle.bundle());
-        let hops = hops.map_err(|refused| vec![Failure::refusal(Kind::Input, refused.refusal(&self.place()))])?;
-        let is_first = self.pause == Some(Pause::First);
-        if is_first && self.cluster.has_etcd_units() {
+        let hops = hops.map_err(|is_refused| refused(is_refused.refusal(&self.place())))?;
+        if self.wish.pause == Some(Pause::First) && self.cluster.has_etcd_units() {
             return Err(vec![first_of_units()]);
         }
-        let wish = Wish { first: is_first, ..self.wish.clone() };
-        let stages = stages(self.cluster, &running, &hops, &wish).map_err(|refusal| vec![Failure::refusal(Kind::Input, refusal)])?;
-        let stages = match self.pause {
-            Some(pause) => pause.before(&running, stages),
-            None => stages,
+        let wish = self.wish_without(&base.left_out)?;
+        let stages = match self.turn {
+            Turn::Components => vec![components(self.cluster, &running, &wish)],
+            _ => stages(self.cluster, &running, &hops, &wish).map_err(refused)?,
         };
         let to = leads_to(self.turn, &running, self.to);
-        let found = self.found(base, self.to);
-        Ok(Way { running, to, hops, stages, pause: self.pause, found, plan: None })
+        let found = self.found(base, &to);
+        Ok(Way { running, to, hops, stages, left_out: base.left_out.keys().cloned().collect(), found, plan: None })
+    }
+
+    /// The way, and what its stage would change where components alone are meant.
+    async fn planned_way(&self, base: &Base, tolerance: Tolerance, context: &Context) -> Result<Way, Vec<Failure>> {
+        let mut way = self.way(base)?;
+        let Some(stage) = way.stages.first().filter(|_| self.turn == Turn::Components) else { return Ok(way) };
+        let plan =
+            converge(&stage.cluster, self.bundle.bundle(), &self.selection(&way.left_out)?, self.given, tolerance, context).await?.plan;
+        if plan.is_empty() {
+            way.stages.clear();
+        }
+        way.plan = Some(plan);
+        Ok(way)
     }
 
     /// What is in the way to a version.
     fn found(&self, base: &Base, to: &Version) -> Vec<Found> {
         let found = check(self.cluster, &base.seen, to, Clock::seconds());
         // No node is drained for components.
-        let stays = |name: CheckName| name == CheckName::Budgets && self.wish.part == Some(Part::Components);
+        let stays = |name: CheckName| name == CheckName::Budgets && self.turn == Turn::Components;
         let found = found.into_iter().filter(|found| !self.ignored.contains(&found.name) && !stays(found.name));
         // What is wrong may be why somebody goes back.
         found.map(|found| Found { blocks: found.blocks && self.turn != Turn::TakeBack, ..found }).collect()
     }
 
-    /// The hosts of which everything is looked at in each stage.
-    fn selection(&self) -> Result<Selection, Vec<Failure>> {
-        let limit = match self.wish.part {
-            Some(Part::Components) => self.wish.limit.as_slice(),
-            _ => &[],
+    /// Workers that are not meant may be away, too.
+    fn tolerance(&self, holder: bool) -> Tolerance {
+        let is_other = |host: &&Host| !host.roles.control_plane && !host.roles.etcd && !self.is_meant(&host.name);
+        let others = self.cluster.hosts.iter().filter(is_other).count();
+        Tolerance { holder, unreachable: self.most_failed.unwrap_or_default().max(others), ..Tolerance::default() }
+    }
+
+    fn is_meant(&self, host: &str) -> bool {
+        self.wish.limit.is_empty() || self.wish.limit.iter().any(|name| name == host)
+    }
+
+    /// What is wished of the hosts that answer. So many of those that are meant may be away as the user has said, and one has to be left.
+    fn wish_without(&self, left_out: &BTreeMap<String, String>) -> Result<Wish, Vec<Failure>> {
+        let missing: Vec<(&String, &String)> = left_out.iter().filter(|(host, _)| self.is_meant(host)).collect();
+        let meant = self.cluster.hosts.iter().map(|host| &host.name).filter(|host| self.is_meant(host) && !left_out.contains_key(*host));
+        let limit: Vec<String> = meant.cloned().collect();
+        if missing.len() > self.most_failed.unwrap_or_default() || limit.is_empty() {
+            let hint = format!("mend it; or leave workers out that are away: --limit with the others, or --max-fail {}", missing.len());
+            let failure = |(host, because): (&String, &String)| {
+                Failure::new(Kind::Host, because).at(format!("host {host}")).due(Cause::Unreachable).hint(hint.clone())
+            };
+            return Err(missing.into_iter().map(failure).collect());
+        }
+        Ok(if missing.is_empty() { self.wish.clone() } else { Wish { limit, ..self.wish.clone() } })
+    }
+
+    /// The arguments by which it goes on, as the journal has them.
+    fn part(&self) -> String {
+        let turn = match self.turn {
+            Turn::Whole => format!("--to {}", self.to),
+            Turn::Emulate => format!("--emulate --to {}", self.to),
+            Turn::Finish => "--finish".to_owned(),
+            Turn::TakeBack => "--take-back".to_owned(),
+            Turn::Components => "--part components".to_owned(),
         };
+        let limit = Some(self.wish.limit.join(",")).filter(|limit| !limit.is_empty());
+        limit.map_or(turn.clone(), |limit| format!("{turn} --limit {limit}"))
+    }
+
+    /// The hosts of which everything is looked at in each stage.
+    fn selection(&self, left_out: &BTreeSet<String>) -> Result<Selection, Vec<Failure>> {
+        let is_looked_at = |host: &str| !left_out.contains(host) && (self.turn != Turn::Components || self.is_meant(host));
+        let mut limit: Vec<String> = self.cluster.hosts.iter().map(|host| host.name.clone()).collect();
+        limit.retain(|host| is_looked_at(host));
+        // All of them are the whole, which is more than each of them.
+        if limit.len() == self.cluster.hosts.len() {
+            limit.clear();
+        }
         let refused = |refusals: Vec<_>| refusals.into_iter().map(|it| Failure::refusal(Kind::Input, it)).collect();
-        Selection::new(Choice { only: &[], skip: &[], limit }, self.cluster).map_err(refused)
+        Selection::new(Choice { only: &[], skip: &[], limit: &limit }, self.cluster).map_err(refused)
     }
 }
 
@@ -157,20 +203,9 @@ fn running_of(cluster: &Cluster, base: &Base) -> Result<Running, Vec<Failure>> {
 /// # Errors
 /// [`Failure`]s if there is none.
 pub async fn upgrade_way(context: &Context, request: &UpgradeRequest<'_>) -> Result<Way, Vec<Failure>> {
-    let tolerance = Tolerance { holder: true, ..Tolerance::default() };
-    let mut way = request.way(&base(request.cluster, tolerance, context).await?)?;
-    if request.wish.part != Some(Part::Components) {
-        return Ok(way);
-    }
-    if let [stage] = way.stages.as_slice() {
-        let (bundle, selection) = (request.bundle.bundle(), request.selection()?);
-        let plan = converge(&stage.cluster, bundle, &selection, request.given, tolerance, context).await?.plan;
-        if plan.is_empty() {
-            way.stages.clear();
-        }
-        way.plan = Some(plan);
-    }
-    Ok(way)
+    let tolerance = request.tolerance(true);
+    let base = base(request.cluster, tolerance, context).await?;
+    request.planned_way(&base, tolerance, context).await
 }
 
 /// Brings a cluster to another version, or goes on with that. Whoever calls has the cluster's lock, which ends with the run.
@@ -184,17 +219,10 @@ pub async fn upgrade(
     options: Options<'_>,
 ) -> Result<Upgraded, Error> {
     let UpgradeRequest { cluster, bundle, given, .. } = request;
-    let part = match request.turn {
-        _ if request.wish.part == Some(Part::Components) => "--part components".to_owned(),
-        Turn::Whole => format!("--to {}", request.to),
-        Turn::Emulate => format!("--emulate --to {}", request.to),
-        Turn::Finish => "--finish".to_owned(),
-        Turn::TakeBack => "--take-back".to_owned(),
-    };
-    let run = Run::begin("upgrade", cluster, Some(part), (context, lock), options);
-    let tolerance = Tolerance { holder: run.options.take_over, ..Tolerance::default() };
+    let run = Run::begin("upgrade", cluster, Some(request.part()), (context, lock), options);
+    let tolerance = request.tolerance(run.options.take_over);
     let base = run.unless_stopped(base(cluster, tolerance, context)).await?;
-    let way = run.recorded(request.way(&base))?;
+    let way = run.unless_stopped(request.planned_way(&base, tolerance, context)).await?;
     let blocking: Vec<Failure> = way.found.iter().filter(|found| found.blocks).map(blocking).collect();
     if !blocking.is_empty() {
         return run.recorded(Err(blocking));
@@ -206,10 +234,11 @@ pub async fn upgrade(
     }
     // What the look held of connections is given back before each stage connects anew.
     drop(base.links);
-    let selection = run.recorded(request.selection())?;
+    let selection = run.recorded(request.selection(&way.left_out))?;
     let stages = way.stages.iter();
-    let requests: Vec<ApplyRequest<'_>> =
-        stages.map(|stage| ApplyRequest::of_stage(&stage.cluster, &selection, (bundle, *given))).collect();
+    let requests: Vec<ApplyRequest<'_>> = stages
+        .map(|stage| ApplyRequest::of_stage(&stage.cluster, &selection, (bundle, *given)).with_most_failed(request.most_failed))
+        .collect();
     let mut becomes = requests.iter().map(|request| replace::Stage::Become(Apply { request }));
     let Some(first) = becomes.next() else {
         let outcome = Outcome::default();
@@ -225,7 +254,9 @@ pub async fn upgrade(
 fn left_after(way: &Way) -> BTreeMap<&'static str, BTreeSet<String>> {
     let Some(cluster) = way.stages.last().map(|stage| &stage.cluster) else { return left(&way.running, &way.to) };
     let planes = cluster.control_planes().map(|host| (host.name.clone(), cluster.plane_version(host).clone())).collect();
-    let kubelets = cluster.nodes().map(|host| (host.name.clone(), cluster.kubelet_version(host).clone())).collect();
+    let changed = cluster.nodes().filter(|host| !way.left_out.contains(&host.name));
+    let changed = changed.map(|host| (host.name.clone(), cluster.kubelet_version(host).clone()));
+    let kubelets = way.running.kubelets.clone().into_iter().chain(changed).collect();
     left(&Running { planes, kubelets, ..way.running.clone() }, &way.to)
 }
 

@@ -10,7 +10,7 @@ use kok_tasks::drain::DrainSettings;
 use kok_tasks::list::TASKS;
 use kok_tasks::plan::{Aside, Choice, EtcdRoom, How, Reboots, Selection};
 use kok_tasks::renewal::Renewal;
-use kok_tasks::upgrade::{Part, Turn, Wish};
+use kok_tasks::upgrade::{Turn, Wish};
 use std::collections::BTreeSet;
 use std::path::Path;
 use std::time::Duration;
@@ -77,7 +77,7 @@ pub(super) async fn carry_out(task: &Task, means: &Means<'_>) -> Result<(), Erro
         Verb::EmulateUpgrade => upgrade(task, &asked, Turn::Emulate, means).await,
         Verb::FinishUpgrade => upgrade(task, &asked, Turn::Finish, means).await,
         Verb::TakeBackUpgrade => upgrade(task, &asked, Turn::TakeBack, means).await,
-        Verb::UpgradeComponents => upgrade(task, &asked, Turn::Whole, means).await,
+        Verb::UpgradeComponents => upgrade(task, &asked, Turn::Components, means).await,
     }
 }
 
@@ -301,10 +301,9 @@ fn with_both(cluster: &Cluster, hosts: &[String], new: &str) -> Result<Cluster, 
 
 async fn upgrade(task: &Task, asked: &Asked, turn: Turn, means: &Means<'_>) -> Result<(), Error> {
     let cluster = &task.cluster;
-    let part = (task.verb == Verb::UpgradeComponents).then_some(Part::Components);
-    let wish = Wish { limit: asked.hosts.clone(), part, undrained: cluster.settings.drains.off, ..Wish::default() };
+    let wish = Wish { limit: asked.hosts.clone(), undrained: cluster.settings.drains.off, ..Wish::default() };
     let (bundle, to, given) = (means.bundle()?, &cluster.kubernetes_version, means.given);
-    let request = UpgradeRequest { cluster, to, turn, wish: &wish, pause: None, ignored: &[], bundle, given };
+    let request = UpgradeRequest { cluster, to, turn, wish: &wish, most_failed: None, ignored: &[], bundle, given };
     let lock = means.lock(cluster)?;
     engine::upgrade(means.context, (means.store, lock), &request, means.options).await.map(drop)
 }

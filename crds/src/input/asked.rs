@@ -84,7 +84,7 @@ impl Input {
             (verb @ (Verb::Renew | Verb::Defragment), several, _) => self.of_some_hosts(verb, several),
             (verb @ (Verb::Disarm | Verb::Backup), several, _) => of_whole_cluster(verb, several),
             (verb, several, _) if verb.is_of_shared_key() => of_whole_cluster(verb, several),
-            (verb, several, _) if verb.is_of_versions() => self.of_upgrade(verb, several),
+            (verb, several, _) if verb.is_upgrade() => self.of_upgrade(verb, several),
             (Verb::Reset, resets, _) => self.of_resets(resets),
             (Verb::Apply, several, _) => several_apply(several),
             _ => Ok(Asked::default()),

@@ -136,9 +136,9 @@ impl Verb {
         }
     }
 
-    /// Whether it gives hosts another version of Kubernetes.
+    /// Whether it is an upgrade, or a turn of one.
     #[must_use]
-    pub fn is_of_versions(self) -> bool {
+    pub fn is_upgrade(self) -> bool {
         matches!(self, Self::Upgrade | Self::EmulateUpgrade | Self::FinishUpgrade | Self::TakeBackUpgrade | Self::UpgradeComponents)
     }
 

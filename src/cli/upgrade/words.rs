@@ -4,23 +4,23 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use kok_crds::model::Cluster;
 use kok_crds::{count, listed};
-use kok_tasks::upgrade::{Found, Hop, Part, Stage, StageName, Turn, left};
+use kok_tasks::upgrade::{Found, Hop, Pause, Stage, StageName, Turn, left};
 
 use super::super::reset;
 use crate::engine::{Upgraded, Way};
 use crate::failure::{Failure, Kind};
 
 /// Which way it goes: versions, stages with what each disturbs, and what was found.
-pub(super) fn way_words(cluster: &Cluster, way: &Way, turn: Turn) -> Vec<String> {
+pub(super) fn way_words(cluster: &Cluster, way: &Way, (turn, pause): (Turn, Option<Pause>)) -> Vec<String> {
     let to = &way.to;
     let mut words: Vec<String> = way.found.iter().map(found_words).collect();
     if way.stages.is_empty() {
         let left = left(&way.running, to);
-        words.push(match way.pause {
+        words.push(match pause {
             Some(_) if !left.is_empty() => {
                 format!("nothing to do before the pause; {}", left_words(&left, "`kokctl upgrade` without --pause-after"))
             }
-            _ if way.plan.is_some() => format!("nothing to do: what is meant of {} has the components of the bundle", cluster.name),
+            _ if turn == Turn::Components => format!("nothing to do: what is meant of {} has the components of the bundle", cluster.name),
             _ if turn == Turn::Emulate => format!("nothing to do: {}", emulated_words(cluster, way)),
             _ if turn == Turn::TakeBack => {
                 format!("nothing to do: no control plane of {} works as another version than its own", cluster.name)
@@ -30,7 +30,7 @@ pub(super) fn way_words(cluster: &Cluster, way: &Way, turn: Turn) -> Vec<String>
         return words;
     }
     words.push(match turn {
-        _ if way.plan.is_some() => format!("{}: components of the bundle; Kubernetes stays {to}", cluster.name),
+        Turn::Components => format!("{}: components of the bundle; Kubernetes stays {to}", cluster.name),
         Turn::TakeBack => format!("{}: control planes back to Kubernetes {to}, as which they work", cluster.name),
         _ if way.hops.is_empty() => format!("{}: hosts have Kubernetes {to}", cluster.name),
         _ => format!("{}: {}", cluster.name, way.hops.iter().map(hop_words).collect::<Vec<_>>().join(", then ")),
@@ -71,7 +71,7 @@ fn stage_words(cluster: &Cluster, stage: &Stage) -> String {
         StageName::First | StageName::ControlPlanes => format!("{hosts}: the API is away for a minute or two"),
         StageName::Configuration => "kube-proxy and CoreDNS by rollout".to_owned(),
         StageName::Kubelets => kubelet_words(cluster, stage, &hosts),
-        StageName::TakesPods => format!("{hosts}: takes pods again, from which a run that was cut off kept them"),
+        StageName::Rest => format!("{hosts}: waits for API servers, and lets pods come again, as a run that was cut off has left it"),
     }
 }
 
@@ -100,9 +100,9 @@ fn left_words(left: &BTreeMap<&'static str, BTreeSet<String>>, word: &str) -> St
 }
 
 /// What goes on with it.
-pub(super) const fn word(turn: Turn, part: Option<Part>) -> &'static str {
+pub(super) const fn word(turn: Turn) -> &'static str {
     match turn {
-        _ if matches!(part, Some(Part::Components)) => "upgrade --part components",
+        Turn::Components => "upgrade --part components",
         Turn::Whole => "upgrade",
         Turn::Emulate => "upgrade --emulate",
         Turn::Finish => "upgrade --finish",
@@ -124,7 +124,7 @@ pub(super) fn end_words(cluster: &Cluster, (way, turn): (&Way, Turn), upgraded: 
     let done = upgraded.outcome.as_ref().map_or(0, |outcome| outcome.done);
     let (name, to) = (&cluster.name, &way.to);
     let mut words = Vec::new();
-    if way.plan.is_some() {
+    if turn == Turn::Components {
         words.push(format!("{name} has the components of the bundle: {}, {seconds:.1} s", count(done, "change")));
         words.extend(upgraded.kept.iter().flat_map(reset::snapshot_words));
         return words;
@@ -141,7 +141,7 @@ pub(super) fn end_words(cluster: &Cluster, (way, turn): (&Way, Turn), upgraded: 
             "{name}: a part of the way to Kubernetes {to} is done, {}, {seconds:.1} s; the cluster works as it is",
             count(done, "change")
         ));
-        words.push(left_words(&upgraded.left, &format!("`kokctl {}`", word(turn, None))));
+        words.push(left_words(&upgraded.left, &format!("`kokctl {}`", word(turn))));
     }
     if *to != cluster.kubernetes_version {
         words.push(format!("write kubernetesVersion: {to} into the file, which says {}", cluster.kubernetes_version));

@@ -1,5 +1,7 @@
 //! What is looked at before an upgrade: what runs on every host, and what is in its way.
 
+use std::collections::BTreeMap;
+
 use kok_crds::model::Cluster;
 use kok_tasks::plan::{Refusal, Seen};
 use kok_tasks::preconditions::check_reset;
@@ -16,9 +18,11 @@ pub(in super::super) struct Base {
     pub(in super::super) seen: Seen,
     pub(in super::super) links: Links,
     pub(in super::super) snapshot: Result<Snapshot, Refusal>,
+    /// Workers that can't be reached, and why.
+    pub(in super::super) left_out: BTreeMap<String, String>,
 }
 
-/// Looks at all hosts, each of which has to answer.
+/// Looks at all hosts, each of which has to answer; workers may be away as far as that is tolerated.
 pub(in super::super) async fn base(cluster: &Cluster, tolerance: Tolerance, context: &Context) -> Result<Base, Vec<Failure>> {
     let mut observed = Observed::to_reset(cluster, true, tolerance, context);
     for (host, looks) in upgrade::looks(cluster) {
@@ -30,5 +34,5 @@ pub(in super::super) async fn base(cluster: &Cluster, tolerance: Tolerance, cont
         return Err(refused(Kind::Host)(refusals));
     }
     let snapshot = snapshot::decide(cluster, &observed.seen);
-    Ok(Base { seen: observed.seen, links: observed.links, snapshot })
+    Ok(Base { seen: observed.seen, links: observed.links, snapshot, left_out: observed.left_out })
 }

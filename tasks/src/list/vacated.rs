@@ -5,11 +5,13 @@
 
 use std::time::Duration;
 
+use kok_crds::listed;
 use kok_crds::model::Host;
 
 use super::{control_plane, kubelet_join, still_ready};
 use crate::drain::{Cordoner, DrainSettings};
 use crate::gate::{Disruption, Need};
+use crate::observe::{ApiServerState, KUBELET};
 use crate::operations::{CordonNode, DrainNode, Operation, UncordonNodes};
 use crate::plan::{Draft, HostView, Reason, Refusal, StepId, StepName};
 
@@ -31,8 +33,32 @@ pub(super) fn is_planned(view: &HostView<'_>, host: &Host) -> bool {
     view.cluster().is_drained(host) && still_ready::was_ready(view, host)
 }
 
+/// Whether the kubelet is still to get its version; one of which nobody knows what it is may be.
+fn gets_another(view: &HostView<'_>) -> bool {
+    let versions = view.observations().versions.as_ref().and_then(|versions| versions.get(KUBELET));
+    versions.is_none_or(|is| is.all().any(|version| version != view.cluster().kubelet_version(view.host)))
+}
+
+/// Where an API server is away nobody can say that a node is Ready, or drain it; and no kubelet may be newer than one that comes back.
+fn all_answer(view: &HostView<'_>) -> Result<(), Refusal> {
+    // Before the first look nobody has asked.
+    let is_away =
+        |host: &&Host| view.seen.observations(&host.name).api_server.as_ref().is_some_and(|state| *state != ApiServerState::Ready);
+    let away: Vec<&str> = view.cluster().control_planes().filter(is_away).map(|host| host.name.as_str()).collect();
+    if away.is_empty() {
+        return Ok(());
+    }
+    Err(Refusal::new(format!("the node {} can't be drained now", view.host.name))
+        .at(format!("host {}", view.host.name))
+        .because(format!("the API server of {} is not ready, and its kubelet gets another minor version", listed(away)))
+        .hint("`kokctl status` shows what keeps it; the same command goes on when all API servers are ready"))
+}
+
 /// Says that a step starts a kubelet when no pod is left that has to leave. The first step, which waits for the turn of the host, if there is one.
 pub(super) fn before(view: &HostView<'_>, draft: &mut Draft<'_>, starts: &StepId) -> Result<Option<StepId>, Refusal> {
+    if view.cluster().is_drained(view.host) && gets_another(view) {
+        all_answer(view)?;
+    }
     if !is_planned(view, view.host) {
         return Ok(None);
     }

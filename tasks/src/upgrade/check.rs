@@ -199,7 +199,8 @@ fn of_nodes((cluster, seen): (&Cluster, &Seen), nodes: &BTreeMap<String, NodeSta
         let at = format!("node {}", host.name);
         let Some(node) = nodes.get(&host.name) else {
             let refusal = Refusal::new(format!("{} is no node yet", host.name)).at(at).because("an upgrade is of what is there");
-            push(found, CheckName::Nodes, true, refusal.hint("`kokctl apply` in the version that the cluster has lets it join"));
+            let refusal = refusal.hint("`kokctl apply` in the version that the cluster has lets it join");
+            push(found, CheckName::Nodes, !seen.is_unreachable(&host.name), refusal);
             continue;
         };
         if !node.ready {
@@ -207,7 +208,12 @@ fn of_nodes((cluster, seen): (&Cluster, &Seen), nodes: &BTreeMap<String, NodeSta
             let refusal = refusal.because("where one is away already, others may not be");
             // The kubelet of a control plane asks the API server beside it: where an upgrade was cut off while that rested, it goes on with it.
             let rests = host.roles.control_plane && seen.observations(&host.name).api_server != Some(ApiServerState::Ready);
-            push(found, CheckName::Nodes, !rests, refusal.hint("mend it, or leave it out with --limit"));
+            // Whoever lets hosts be away knows of it, and no node waits for one that is left out.
+            let (left_out, hint) = match seen.is_unreachable(&host.name) {
+                true => (true, "it is left out, and the same command takes it when it is back"),
+                false => (false, "mend it, and say the same again"),
+            };
+            push(found, CheckName::Nodes, !rests && !left_out, refusal.hint(hint));
         }
         if node.cordon == Cordon::Others {
             let refusal = Refusal::new(format!("somebody keeps new pods away from {}", host.name)).at(at);

@@ -22,6 +22,8 @@ pub enum Turn {
     Finish,
     /// They get the version back that they work as.
     TakeBack,
+    /// What goes with no version of Kubernetes: containerd, runc, plugins, load balancers and the network. Kubernetes and etcd stay as they are.
+    Components,
 }
 
 fn not(what: impl Into<String>, because: impl Into<String>, hint: impl Into<String>) -> Refused {
@@ -34,26 +36,24 @@ fn not(what: impl Into<String>, because: impl Into<String>, hint: impl Into<Stri
 /// [`Refused`] where there is none.
 pub fn hops(turn: Turn, cluster: &Cluster, running: &Running, to: &Version, bundle: &Bundle) -> Result<Vec<Hop>, Refused> {
     match turn {
-        Turn::Whole if !running.emulated.is_empty() => Err(begun(running)),
+        Turn::Whole | Turn::Components if !running.emulated.is_empty() => Err(begun(running)),
         Turn::Whole => path(running, to, bundle),
         Turn::Emulate => emulate(cluster, running, to, bundle),
         Turn::Finish => finish(running, to, bundle),
         Turn::TakeBack => take_back(running, bundle),
+        Turn::Components => Ok(Vec::new()),
     }
-}
-
-/// What was begun so that it can be taken back is ended before anything else is.
-///
-/// # Errors
-/// [`Refused`] where it is not.
-pub fn is_not_begun(running: &Running) -> Result<(), Refused> {
-    if running.emulated.is_empty() { Ok(()) } else { Err(begun(running)) }
 }
 
 /// The version that all of it leads to.
 #[must_use]
 pub fn leads_to(turn: Turn, running: &Running, to: &Version) -> Version {
-    running.shared.as_ref().filter(|_| turn == Turn::TakeBack).unwrap_or(to).clone()
+    let stays = match turn {
+        Turn::TakeBack => running.shared.as_ref(),
+        Turn::Components => running.planes.values().min(),
+        Turn::Whole | Turn::Emulate | Turn::Finish => None,
+    };
+    stays.unwrap_or(to).clone()
 }
 
 fn names(running: &Running) -> String {

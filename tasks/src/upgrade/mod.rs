@@ -8,16 +8,18 @@ mod emulation;
 mod path;
 mod room;
 mod running;
+mod stage;
 mod stages;
 mod wish;
 
 pub use check::{CheckName, Found, check, looks};
-pub use emulation::{Turn, hops, is_not_begun, leads_to};
+pub use emulation::{Turn, hops, leads_to};
 pub(crate) use path::etcd_gate;
 pub use path::{Hop, Refused, path};
-pub use running::Running;
 pub(crate) use running::{EMULATED_VERSION, has_own_emulation};
-pub use stages::{Stage, StageName, components, left, stages};
+pub use running::{Rest, Running};
+pub use stage::{Stage, StageName};
+pub use stages::{components, left, stages};
 pub use wish::{Part, Pause, Wish};
 
 /// How many minor versions a kubelet may be behind an API server (Kubernetes, "Version Skew Policy").

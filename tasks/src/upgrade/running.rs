@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use kok_crds::model::{Cluster, Host};
 use semver::Version;
 
-use crate::observe::{API_SERVER, ETCD, KUBELET};
+use crate::observe::{API_SERVER, ApiServerState, ETCD, KUBELET};
 use crate::plan::{Refusal, Seen};
 use crate::preconditions;
 use crate::speaker::speaker;
@@ -27,8 +27,17 @@ pub struct Running {
     pub shared: Option<Version>,
     /// The minor version that a control plane works as, by host, where an upgrade has told it that it may be taken back.
     pub emulated: BTreeMap<String, (u64, u64)>,
-    /// Nodes from which a run keeps new pods away that did not come to its end.
-    pub kept: Vec<String>,
+    /// What a run that did not come to its end may have left, beside versions.
+    pub rest: Rest,
+}
+
+/// What is still to come where all that was begun has its version.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Rest {
+    /// Nodes from which a run keeps new pods away.
+    pub nodes: Vec<String>,
+    /// Control planes whose API server is not ready.
+    pub planes: Vec<String>,
 }
 
 impl Running {
@@ -37,7 +46,8 @@ impl Running {
     /// # Errors
     /// [`Refusal`] for what is not known of a host, without which no way can be told.
     pub fn of(cluster: &Cluster, seen: &Seen) -> Result<Self, Vec<Refusal>> {
-        let mut running = Self { shared: preconditions::uploaded_version(cluster, seen), kept: kept(cluster, seen), ..Self::default() };
+        let rest = Rest { nodes: kept(cluster, seen), planes: not_ready(cluster, seen) };
+        let mut running = Self { shared: preconditions::uploaded_version(cluster, seen), rest, ..Self::default() };
         let mut unknown = Vec::new();
         let is_the_owners = has_own_emulation(cluster);
         for (host, versions) in cluster.hosts.iter().zip(Versions::of(cluster, seen).0) {
@@ -66,9 +76,14 @@ impl Running {
     }
 
     /// The version of before, where no API server says it because the new one does not come up: of the emulated minor version the one that other control planes
-    /// have, or their kubelets, which stay.
+    /// have, or their kubelets, which stay. Where none is emulated and control planes and their kubelets have one version, it is that: a kubelet gets another
+    /// one when the cluster has said that of itself, and keeps it when control planes get theirs back.
     fn before(&self) -> Option<Version> {
-        let minor = self.emulated.values().next()?;
+        let Some(minor) = self.emulated.values().next() else {
+            let one = self.planes.values().next()?;
+            let is_one = |(host, version): (&String, &Version)| version == one && self.kubelets.get(host) == Some(one);
+            return self.planes.iter().all(is_one).then(|| one.clone());
+        };
         let others = self.planes.iter().filter(|(host, _)| !self.emulated.contains_key(*host)).map(|(_, version)| version);
         let kubelets = self.planes.keys().filter_map(|host| self.kubelets.get(host)).chain(self.kubelets.values());
         others.chain(kubelets).find(|version| (version.major, version.minor) == *minor).cloned()
@@ -91,6 +106,12 @@ fn kept(cluster: &Cluster, seen: &Seen) -> Vec<String> {
     let state = speaker(cluster, seen).and_then(|speaker| seen.observations(&speaker.name).kubernetes.as_ref());
     let is_kept = |host: &&Host| state.and_then(|state| state.node(&host.name)).is_some_and(|node| node.cordon.is_of_run());
     cluster.nodes().filter(is_kept).map(|host| host.name.clone()).collect()
+}
+
+/// Control planes of whose API server nobody has heard that it is ready.
+fn not_ready(cluster: &Cluster, seen: &Seen) -> Vec<String> {
+    let is_ready = |host: &Host| matches!(seen.observations(&host.name).api_server, Some(ApiServerState::Ready));
+    cluster.control_planes().filter(|host| !is_ready(host)).map(|host| host.name.clone()).collect()
 }
 
 /// What a control plane's next start works as. One that has the version which the cluster says of itself does so because its owner wants it, as by a patch of

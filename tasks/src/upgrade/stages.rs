@@ -1,73 +1,21 @@
 //! The stages of a way: clusters with other versions, one after the other.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fmt;
 
 use kok_crds::listed;
 use kok_crds::model::{Cluster, Host, Pool, Serial, Underway, Wave, Way};
 use semver::Version;
 
-use super::{Hop, Running, Wish};
+use super::{Hop, Pause, Running, Stage, StageName, Wish};
 use crate::plan::Refusal;
 
-/// What a stage is about.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum StageName {
-    /// What goes with no version of Kubernetes.
-    Components,
-    /// etcd alone.
-    Etcd,
-    /// The first control plane, where it is waited after it.
-    First,
-    /// Control planes, with their members of etcd.
-    ControlPlanes,
-    /// What the cluster says of itself, kube-proxy and CoreDNS.
-    Configuration,
-    /// Kubelets.
-    Kubelets,
-    /// Nothing but pods, on nodes from which a run that was cut off kept them.
-    TakesPods,
-}
-
-/// A stage.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Stage {
-    /// What it is about.
-    pub name: StageName,
-    /// The cluster that the stage leads to.
-    pub cluster: Cluster,
-    /// The hosts on which something gets another version.
-    pub hosts: Vec<String>,
-}
-
-impl StageName {
-    /// The word for it.
-    #[must_use]
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Components => "components",
-            Self::Etcd => "etcd",
-            Self::First => "first",
-            Self::ControlPlanes => "control-planes",
-            Self::Configuration => "configuration",
-            Self::Kubelets => "kubelets",
-            Self::TakesPods => "takes-pods",
-        }
-    }
-}
-
-impl fmt::Display for StageName {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.as_str())
-    }
-}
-
-/// The stages of a way, as far as they are wished for. Where a part is left out that what follows needs, the way ends there.
+/// The stages of a way, as far as they are wished for. Where a part is left out that what follows needs, the way ends there. Where nothing is to get another
+/// version, what a run that was cut off has left may be a stage.
 ///
 /// # Errors
 /// [`Refusal`] where nothing of what is meant may be changed before others are.
 pub fn stages(cluster: &Cluster, running: &Running, hops: &[Hop], wish: &Wish) -> Result<Vec<Stage>, Refusal> {
-    let mut builder = Builder { cluster, wish, is: running.clone(), stages: Vec::new() };
+    let mut builder = Builder { cluster, wish, running, is: running.clone(), stages: Vec::new() };
     for hop in hops {
         let (is_done, to) = match hop {
             Hop::Etcd(version) => (builder.etcd(version), version),
@@ -79,7 +27,12 @@ pub fn stages(cluster: &Cluster, running: &Running, hops: &[Hop], wish: &Wish) -
             false => break,
         }
     }
-    builder.lets_pods_back();
+    if let Some(pause) = wish.pause {
+        builder.stages = pause.before(running, builder.stages);
+    }
+    if builder.stages.is_empty() {
+        builder.rest();
+    }
     let to = hops.last().map(|hop| match hop {
         Hop::Etcd(_) => &cluster.kubernetes_version,
         Hop::Kubernetes { to, .. } => to,
@@ -90,7 +43,7 @@ pub fn stages(cluster: &Cluster, running: &Running, hops: &[Hop], wish: &Wish) -
 /// The one stage in which hosts get the components of the bundle, and Kubernetes and etcd stay in the versions that run, by host; those that are meant.
 #[must_use]
 pub fn components(cluster: &Cluster, running: &Running, wish: &Wish) -> Stage {
-    let builder = Builder { cluster, wish, is: running.clone(), stages: Vec::new() };
+    let builder = Builder { cluster, wish, running, is: running.clone(), stages: Vec::new() };
     let here = running.planes.values().min().unwrap_or(&cluster.kubernetes_version);
     let hosts = cluster.hosts.iter().filter(|host| wish.has(&host.name)).map(|host| host.name.clone()).collect();
     Stage { name: StageName::Components, cluster: builder.now(here), hosts }
@@ -99,8 +52,8 @@ pub fn components(cluster: &Cluster, running: &Running, wish: &Wish) -> Stage {
 /// The stages, each of which knows where on the whole way it is.
 fn on_their_way(mut stages: Vec<Stage>, to: &Version) -> Vec<Stage> {
     let mut begin: BTreeMap<String, usize> = BTreeMap::new();
-    // What the cluster says of itself is of no host, and whoever takes pods again has its version.
-    let changes_hosts = |name: StageName| !matches!(name, StageName::Configuration | StageName::TakesPods);
+    // What the cluster says of itself is of no host, and what is left has its version.
+    let changes_hosts = |name: StageName| !matches!(name, StageName::Configuration | StageName::Rest);
     for (number, stage) in stages.iter().enumerate().filter(|(_, stage)| changes_hosts(stage.name)) {
         for host in &stage.hosts {
             begin.entry(host.clone()).or_insert(number);
@@ -117,6 +70,8 @@ fn on_their_way(mut stages: Vec<Stage>, to: &Version) -> Vec<Stage> {
 struct Builder<'a> {
     cluster: &'a Cluster,
     wish: &'a Wish,
+    /// What runs now.
+    running: &'a Running,
     /// What runs when all stages so far are done.
     is: Running,
     stages: Vec<Stage>,
@@ -146,12 +101,26 @@ impl Builder<'_> {
         self.stages.push(Stage { name, cluster, hosts });
     }
 
-    /// Where a run was cut off when all had their versions, nothing else would lift what it has cordoned.
-    fn lets_pods_back(&mut self) {
-        let kept: Vec<String> = self.is.kept.iter().filter(|host| self.wish.has(host)).cloned().collect();
-        if self.stages.is_empty() && !kept.is_empty() {
+    /// Where a run was cut off when all had their versions, nothing else would wait for an API server, or lift what was cordoned.
+    fn rest(&mut self) {
+        let rest = &self.running.rest;
+        let left: BTreeSet<&String> = rest.planes.iter().chain(&rest.nodes).filter(|host| self.wish.has(host)).collect();
+        self.push_rest(left.into_iter().cloned().collect());
+    }
+
+    /// Before the first node is drained, for which every API server has to answer. A stage before this one ends when they do.
+    fn waits_for_api_servers(&mut self) {
+        if self.stages.is_empty() {
+            self.push_rest(self.running.rest.planes.clone());
+        }
+    }
+
+    /// Everything stays in the version that it has now, wherever the stages that were thought of and are not wished for would have led.
+    fn push_rest(&mut self, left: Vec<String>) {
+        if !left.is_empty() {
+            self.is.clone_from(self.running);
             let here = self.is.planes.values().min().unwrap_or(&self.cluster.kubernetes_version).clone();
-            self.push(StageName::TakesPods, kept, &here);
+            self.push(StageName::Rest, left, &here);
         }
     }
 
@@ -210,7 +179,7 @@ impl Builder<'_> {
         let Some((first, rest)) = behind.split_first() else { return };
         let is_there = |(host, is): (&String, &Version)| is == to && self.is.emulated.get(host).copied() == emulates;
         let none_is_there = !self.is.planes.iter().any(is_there);
-        let groups = match self.wish.first && none_is_there && !self.cluster.has_etcd_units() {
+        let groups = match self.wish.pause == Some(Pause::First) && none_is_there && !self.cluster.has_etcd_units() {
             true => vec![(StageName::First, vec![first.clone()]), (StageName::ControlPlanes, rest.to_vec())],
             false => vec![(StageName::ControlPlanes, behind)],
         };
@@ -249,6 +218,7 @@ impl Builder<'_> {
         if behind.is_empty() {
             return;
         }
+        self.waits_for_api_servers();
         // A patch makes no container anew; and one node alone has nowhere to send its pods.
         let is_other_minor = |host: &&Host| self.is.kubelets.get(&host.name).is_some_and(|is| is.minor != to.minor);
         let has_elsewhere = self.cluster.nodes().count() > 1 && !self.wish.undrained;

@@ -13,8 +13,6 @@ pub enum Part {
     ControlPlanes,
     /// Kubelets of workers.
     Workers,
-    /// What goes with no version of Kubernetes: containerd, runc, plugins, load balancers and the network.
-    Components,
 }
 
 /// After which stages somebody wishes to stop.
@@ -56,8 +54,8 @@ pub struct Wish {
     pub limit: Vec<String>,
     /// The part that is meant.
     pub part: Option<Part>,
-    /// Whether the first control plane has a stage of its own.
-    pub first: bool,
+    /// Where it stops on the way.
+    pub pause: Option<Pause>,
     /// Whether pods stay where they are, against what Kubernetes asks for.
     pub undrained: bool,
 }
@@ -76,7 +74,6 @@ impl Wish {
             None => true,
             Some(Part::ControlPlanes) => host.roles.control_plane,
             Some(Part::Workers) => !host.roles.control_plane,
-            Some(Part::Components) => false,
         };
         is_of_part && self.has(&host.name)
     }

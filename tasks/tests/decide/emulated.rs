@@ -6,10 +6,10 @@ use kok_crds::model::Cluster;
 use kok_tasks::bundle::{Bundle, FORMAT, KubernetesRelease};
 use kok_tasks::observe::API_SERVER;
 use kok_tasks::plan::Plan;
-use kok_tasks::upgrade::{Hop, Running, Stage, Turn, Wish, hops, is_not_begun, stages};
+use kok_tasks::upgrade::{Hop, Running, Stage, StageName, Turn, Wish, hops, stages};
 use semver::Version;
 
-use crate::support::upgrading::of_version;
+use crate::support::upgrading::{alone_of_version, of_version, upgradable};
 use crate::support::world::World;
 use crate::support::{cluster_of, step_id};
 use crate::upgrades::{is_after, old};
@@ -81,7 +81,8 @@ fn control_planes_alone_go_on_and_come_back_and_the_rest_follows_a_word() {
         assert!(is.starts_with(goes), "{turn:?}: {is}");
     }
     // Components alone wait for that word, too.
-    assert!(is_not_begun(&running(&["1.36.3", "1.37.1"])).is_ok() && is_not_begun(&running(&[there, "1.36.3"])).is_err());
+    assert_eq!(told(Turn::Components, &["1.36.3", "1.37.1"], "1.37.1"), "");
+    assert!(told(Turn::Components, &[there, "1.36.3"], "1.37.1").contains("--take-back"));
     for planes in [&[there, "1.36.3"][..], &[there, there]] {
         assert_eq!(told(Turn::TakeBack, planes, "1.37.1"), "1.36.3 None false None", "{planes:?}");
         assert!(told(Turn::Whole, planes, "1.37.1").contains("--take-back"), "{planes:?}");
@@ -130,6 +131,25 @@ fn what_an_api_server_that_is_away_can_not_say_other_hosts_do() {
     assert_eq!(running(&world).shared, Some(v("1.36.3")), "by kubelets, which stay");
     let way = way(&world, Turn::TakeBack);
     assert_eq!(way.iter().map(|stage| stage.name.as_str()).collect::<Vec<_>>(), ["control-planes"]);
+}
+
+/// Killed while the one API server starts in the version that it has got back: no manifest says any more what it works as, and it does not answer yet.
+#[test]
+fn what_is_taken_back_already_waits_for_its_api_server() {
+    let mut world = upgradable(alone_of_version("1.36.3"));
+    world.host("cp1").down.extend(["kube-apiserver".to_owned()]);
+    let running = Running::of(&world.cluster, &world.seen_before_upgrade()).unwrap();
+    assert_eq!((running.shared.clone(), running.rest.planes.as_slice()), (Some(v("1.36.3")), &["cp1".to_owned()][..]));
+    let of = |turn: Turn| {
+        let cluster = alone_of_version("1.37.1");
+        let hops = hops(turn, &cluster, &running, &v("1.37.1"), &world.bundle).unwrap();
+        stages(&cluster, &running, &hops, &Wish::default()).unwrap()
+    };
+    let [rest] = &of(Turn::TakeBack)[..] else { panic!() };
+    assert_eq!((rest.name, rest.hosts.as_slice()), (StageName::Rest, &["cp1".to_owned()][..]));
+    let changed = plan_of(&world, rest).changes().map(|(step, _)| step.id.to_string()).collect::<Vec<_>>();
+    assert!(changed.contains(&"cp1/control-plane/api-server".to_owned()), "{changed:?}");
+    assert_eq!(of(Turn::Emulate).iter().map(|stage| stage.name).collect::<Vec<_>>(), [StageName::ControlPlanes]);
 }
 
 /// An option that the owner's patch of kubeadm's has put there is no upgrade that waits.

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use kok_tasks::observe::{API_SERVER, KUBELET};
-use kok_tasks::upgrade::{Part, Running, StageName, Wish, components};
+use kok_tasks::upgrade::{Running, StageName, Wish, components};
 
 use crate::support::own_etcd;
 use crate::support::upgrading::{NEW, OLD, of_version, two_releases};
@@ -24,7 +24,7 @@ fn changed(world: &World, limit: &[&str]) -> BTreeSet<String> {
     let file = of_version(NEW);
     let running = Running::of(&file, &world.seen()).unwrap();
     let limit = limit.iter().map(|host| (*host).to_owned()).collect();
-    let stage = components(&file, &running, &Wish { limit, part: Some(Part::Components), ..Wish::default() });
+    let stage = components(&file, &running, &Wish { limit, ..Wish::default() });
     assert_eq!(stage.name, StageName::Components);
     plan_of(world, &stage).changes().map(|(step, _)| step.id.to_string()).collect()
 }

@@ -1,15 +1,16 @@
 //! What an upgrade comes to.
 
+use kok_crds::model::Cluster;
 use kok_tasks::drain::{Cordon, Cordoner};
 use kok_tasks::observe::{API_SERVER, ETCD, KUBELET};
-use kok_tasks::upgrade::{StageName, Wish};
+use kok_tasks::upgrade::{Pause, Running, Stage, StageName, Wish, path, stages};
 
-use crate::support::upgrading::{NEW, of_version, upgradable};
+use crate::support::upgrading::{NEW, OLD, alone_of_version, of_version, upgradable};
 use crate::support::world::World;
 use crate::upgrades::{plan_of, way};
 
 fn upgraded() -> World {
-    let mut world = upgradable();
+    let mut world = upgradable(of_version(OLD));
     while let Some(stage) = way(&world, &Wish::default()).into_iter().next() {
         let plan = plan_of(&world, &stage);
         assert!(!plan.is_empty(), "{}", stage.name);
@@ -45,10 +46,64 @@ fn a_node_that_a_run_has_left_cordoned_takes_pods_again() {
     let stages = way(&world, &Wish::default());
     assert_eq!(
         stages.iter().map(|stage| (stage.name, stage.hosts.as_slice())).collect::<Vec<_>>(),
-        [(StageName::TakesPods, &["worker2".to_owned()][..])]
+        [(StageName::Rest, &["worker2".to_owned()][..])]
     );
     let plan = plan_of(&world, &stages[0]);
     assert_eq!(plan.changes().map(|(step, _)| step.id.to_string()).collect::<Vec<_>>(), ["cp1/control-plane/uncordoned"]);
     world.carry_out_all(&plan);
     assert_eq!(way(&world, &Wish::default()), []);
+}
+
+/// All but kubelets have the version, and an API server is away: nobody could drain their nodes, and whoever asks is told whom it waits for.
+#[test]
+fn kubelets_wait_for_every_api_server() {
+    // Where no API server answers nobody knows either what the cluster says of itself.
+    let cases = [(of_version(OLD), "cp2", StageName::Rest), (alone_of_version(OLD), "cp1", StageName::Configuration)];
+    for (cluster, plane, waits) in cases {
+        let mut world = upgradable(cluster);
+        let file = Cluster { kubernetes_version: NEW.parse().unwrap(), ..world.cluster.clone() };
+        let kubelets = loop {
+            let stage = way_of(&file, &world).into_iter().next().unwrap();
+            if stage.name == StageName::Kubelets {
+                break stage;
+            }
+            let plan = plan_of(&world, &stage);
+            world.cluster = stage.cluster;
+            world.carry_out_all(&plan);
+        };
+        world.host(plane).down.insert("kube-apiserver".to_owned());
+        let stages = way_of(&file, &world);
+        let [rest, after] = &stages[..] else { panic!("{stages:?}") };
+        assert_eq!((rest.name, rest.hosts.as_slice(), &after.hosts), (waits, &[plane.to_owned()][..], &kubelets.hosts));
+        assert!(plan_of(&world, rest).changes().any(|(step, _)| step.id.as_str() == format!("{plane}/control-plane/api-server")));
+        let refused = World { cluster: after.cluster.clone(), ..world.clone() }.try_plan().unwrap_err();
+        assert!(format!("{refused:?}").contains(&format!("the API server of {plane} is not ready")), "{refused:?}");
+    }
+}
+
+fn way_of(file: &Cluster, world: &World) -> Vec<Stage> {
+    let running = Running::of(file, &world.seen_before_upgrade()).unwrap();
+    let hops = path(&running, &file.kubernetes_version, &world.bundle).unwrap();
+    stages(file, &running, &hops, &Wish::default()).unwrap()
+}
+
+/// At a pause nothing follows, whatever is waited for there.
+#[test]
+fn at_a_pause_an_api_server_is_waited_for_and_no_more() {
+    let mut world = upgradable(of_version(OLD));
+    let wish = Wish { pause: Some(Pause::First), ..Wish::default() };
+    while let Some(stage) = way(&world, &wish).into_iter().next() {
+        let plan = plan_of(&world, &stage);
+        world.cluster = stage.cluster;
+        world.carry_out_all(&plan);
+    }
+    world.host("cp1").down.insert("kube-apiserver".to_owned());
+    let stages = way(&world, &wish);
+    let [rest] = &stages[..] else { panic!("{stages:?}") };
+    assert_eq!((rest.name, rest.hosts.as_slice()), (StageName::Rest, &["cp1".to_owned()][..]));
+    let versions = |name: &str| {
+        let host = rest.cluster.host(name).unwrap();
+        [rest.cluster.plane_version(host), rest.cluster.kubelet_version(host)].map(ToString::to_string)
+    };
+    assert_eq!([versions("cp1"), versions("cp2")], [[NEW, OLD], [OLD, OLD]]);
 }

@@ -84,8 +84,8 @@ fn the_stages_are_etcd_control_planes_configuration_and_kubelets() {
     let world = old();
     let names = |wish: &Wish| way(&world, wish).iter().map(|stage| stage.name.as_str()).collect::<Vec<_>>();
     assert_eq!(names(&Wish::default()), ["etcd", "control-planes", "configuration", "kubelets"]);
-    let first = Wish { first: true, ..Wish::default() };
-    assert_eq!(names(&first), ["etcd", "first", "control-planes", "configuration", "kubelets"]);
+    let first = Wish { pause: Some(Pause::First), ..Wish::default() };
+    assert_eq!(names(&first), ["etcd", "first"]);
     let running = Running::of(&world.cluster, &world.seen()).unwrap();
     let hops = path(&running, &NEW.parse().unwrap(), &world.bundle).unwrap();
     for wish in [Wish { limit: vec!["worker1".to_owned()], ..Wish::default() }, Wish { part: Some(Part::Workers), ..Wish::default() }] {
@@ -164,7 +164,7 @@ fn control_planes_change_in_turn_and_nothing_else_does() {
 #[test]
 fn the_first_control_plane_may_have_a_stage_of_its_own() {
     let world = with_patch();
-    let wish = Wish { first: true, ..Wish::default() };
+    let wish = Wish { pause: Some(Pause::First), ..Wish::default() };
     let changed = changed(&plan_of(&world, &named(&way(&world, &wish), StageName::First)));
     assert!(changed.contains("cp1/control-plane/manifests"), "{changed:?}");
     let is_older = |step: &&String| {
@@ -181,14 +181,15 @@ fn a_pause_is_kept_by_who_types_it_again() {
     let mut running = Running::of(&world.cluster, &world.seen()).unwrap();
     let names = |running: &Running, pause: Pause| {
         let hops = path(running, &new(), &world.bundle).unwrap();
-        let wish = Wish { first: pause == Pause::First, ..Wish::default() };
-        let stages = pause.before(running, stages(&of_version(NEW), running, &hops, &wish).unwrap());
+        let wish = Wish { pause: Some(pause), ..Wish::default() };
+        let stages = stages(&of_version(NEW), running, &hops, &wish).unwrap();
         stages.iter().map(|stage| stage.name.as_str()).collect::<Vec<_>>()
     };
     assert_eq!(names(&running, Pause::First), ["etcd", "first"]);
     assert_eq!(names(&running, Pause::ControlPlanes), ["etcd", "control-planes", "configuration"]);
     // A single control plane on a way of two minor versions has got the first one already.
-    let all = way(&world, &Wish { first: true, ..Wish::default() });
+    let pause = Some(Pause::First);
+    let all = [Wish { pause, ..Wish::default() }, Wish::default()].map(|wish| way(&world, &wish)).concat();
     let left = |names: &[StageName]| Pause::First.before(&running, names.iter().map(|name| named(&all, *name)).collect()).len();
     assert_eq!([left(&[StageName::Etcd, StageName::First]), left(&[StageName::Configuration, StageName::First])], [2, 0]);
     running.etcd.values_mut().for_each(|version| *version = "3.6.14".parse().unwrap());

@@ -9,7 +9,7 @@ use kok_tasks::operations::{Component, MEMBER_DATA, Operation, StaticPods};
 use kok_tasks::plan::{Action, Step};
 
 use super::world::World;
-use super::{bundle, highly_available};
+use super::{bundle, cluster, highly_available};
 
 pub(crate) const OLD: &str = "1.36.3";
 pub(crate) const NEW: &str = "1.37.1";
@@ -50,9 +50,14 @@ pub(crate) fn of_version(version: &str) -> Cluster {
     Cluster { kubernetes_version: version.parse().unwrap(), ..highly_available() }
 }
 
+/// The same with one control plane.
+pub(crate) fn alone_of_version(version: &str) -> Cluster {
+    Cluster { kubernetes_version: version.parse().unwrap(), ..cluster() }
+}
+
 /// A cluster of the old version that works, and in which whatever is written and started has the version that it was written in.
-pub(crate) fn upgradable() -> World {
-    let mut world = World::bare_of(of_version(OLD));
+pub(crate) fn upgradable(cluster: Cluster) -> World {
+    let mut world = World::bare_of(cluster);
     world.bundle = two_releases();
     world.follows_versions = true;
     world.converge()

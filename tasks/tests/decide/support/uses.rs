@@ -41,6 +41,9 @@ impl World {
 
     /// What goes into the cluster says nothing of the host that it comes from.
     pub(super) fn uses_common(&self, host: &str, path: &str, source: &str) {
+        if self.cluster.underway.is_some() {
+            return self.hosts[host].uses(path);
+        }
         assert_eq!(self.common(host, path), source, "{path} is not what the step was planned with");
     }
 
@@ -63,6 +66,9 @@ impl World {
 
     /// CoreDNS is made from its patches too, which lie in the folder that the configuration names.
     pub(super) fn uses_patched(&self, host: &str, path: &str, source: &str) {
+        if self.cluster.underway.is_some() {
+            return self.hosts[host].uses(path);
+        }
         let common = sha256(self.unmoved(self.counting(host, path)).as_bytes());
         let host = &self.hosts[host];
         let folder = host.text(path).lines().find_map(|line| line.trim().strip_prefix("directory: "));

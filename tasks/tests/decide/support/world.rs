@@ -19,10 +19,11 @@ use kok_tasks::issued;
 use kok_tasks::observe::{ClusterTrust, Firewall, Look, Observations, OlderPods, TimeTracking};
 use kok_tasks::operations::{Operation, PublishTrust};
 use kok_tasks::pem_set::PemSet;
-use kok_tasks::plan::{Action, Inputs, Making, Plan, Refusal, Seen, Selection, Step, StepId, looks, make_part};
+use kok_tasks::plan::{Action, Inputs, Making, Plan, Refusal, Seen, Selection, Step, StepId, looks, make_part, reset_looks};
 use kok_tasks::recovery::MARKER;
 use kok_tasks::resources::Act;
 use kok_tasks::secret_name::SecretName;
+use kok_tasks::upgrade;
 
 use super::api::{self, Api};
 use super::host::Host;
@@ -144,8 +145,28 @@ impl World {
         self.seen_of(|host| !silent.contains(host))
     }
 
+    /// What an upgrade sees of all hosts before it knows its way.
+    pub(crate) fn seen_before_upgrade(&self) -> Seen {
+        let mut seen = self.facts_of(|_| true);
+        let more = upgrade::looks(&self.cluster);
+        for host in &self.cluster.hosts {
+            let mut looks = reset_looks(host, true);
+            looks.add_others(&more[&host.name]);
+            seen.add_observations(&host.name, self.look(&host.name, looks.iter()));
+        }
+        seen
+    }
+
     /// What a first probe of these hosts sees.
     fn seen_of(&self, asked: impl Fn(&str) -> bool) -> Seen {
+        let mut seen = self.facts_of(&asked);
+        for (host, looks) in looks(&inputs(&self.cluster, &self.bundle)).unwrap().into_iter().filter(|(host, _)| asked(host)) {
+            seen.add_observations(&host, self.look(&host, looks.iter()));
+        }
+        seen
+    }
+
+    fn facts_of(&self, asked: impl Fn(&str) -> bool) -> Seen {
         let mut seen = Seen::default();
         for host in self.cluster.hosts.iter().filter(|host| asked(&host.name)) {
             // The fixtures count their hosts by the last part of their addresses.
@@ -168,9 +189,6 @@ impl World {
             facts.installable = ["tar", "ca-certificates", "iptables", "nftables"].map(str::to_owned).into();
             seen.add_facts(&host.name, facts);
             seen.add_clock_offset(&host.name, 0);
-        }
-        for (host, looks) in looks(&inputs(&self.cluster, &self.bundle)).unwrap().into_iter().filter(|(host, _)| asked(host)) {
-            seen.add_observations(&host, self.look(&host, looks.iter()));
         }
         seen
     }

@@ -48,8 +48,23 @@ pub(super) enum Happening {
     Stop,
 }
 
+impl Happening {
+    /// From a run that was cut off while it started, or by itself.
+    pub(super) fn api_server_away(host: &'static str) -> Self {
+        let hosts: &'static [&'static str] = match host {
+            "cp1" => &["cp1"],
+            "cp2" => &["cp2"],
+            _ => &["cp3"],
+        };
+        Self::Away { hosts, program: "kube-apiserver", seconds: 20 }
+    }
+}
+
 fn happening(random: &mut Random, world: &World) -> Happening {
     let own_etcd = world.cluster.has_etcd_units();
+    if !world.cluster.is_highly_available() {
+        return of_one_plane(random);
+    }
     let members: &[&[&str]] =
         if own_etcd { &[&["etcd1"], &["etcd2"], &["etcd3"]] } else { &[&["cp1"], &["cp2"], &["cp3"], &["cp1", "cp2"]] };
     let planes: &[&[&str]] = if own_etcd { &[&["cp1"], &["cp2"]] } else { &[&["cp1", "cp2"], &["cp1", "cp3"], &["cp2", "cp3"], &["cp1"]] };
@@ -60,6 +75,18 @@ fn happening(random: &mut Random, world: &World) -> Happening {
         5..=7 => Happening::Away { hosts: random.one_of(planes), program: "kube-apiserver", seconds },
         8..=10 if !own_etcd => Happening::Away { hosts: random.one_of(&[&["worker1"], &["worker2"]]), program: "kubelet", seconds },
         11 | 12 => Happening::Lost(random.one_of(anybody)),
+        _ => Happening::Stop,
+    }
+}
+
+/// What happens where one control plane has it all.
+fn of_one_plane(random: &mut Random) -> Happening {
+    let seconds = random.one_of(&[5, 20, 50, 100]);
+    match random.below(10) {
+        0 | 1 => Happening::Away { hosts: &["cp1"], program: "etcd", seconds },
+        2..=4 => Happening::Away { hosts: &["cp1"], program: "kube-apiserver", seconds },
+        5 | 6 => Happening::Away { hosts: random.one_of(&[&["worker1"], &["worker2"]]), program: "kubelet", seconds },
+        7 | 8 => Happening::Lost(random.one_of(&["cp1", "worker1", "worker2"])),
         _ => Happening::Stop,
     }
 }

@@ -1,4 +1,4 @@
-//! Upgrades by seed: words of users who pause, leave hosts out, emulate, take back and finish, each cut off somewhere; and one at the end that nothing happens
+//! Upgrades by seed: commands of users who pause, leave hosts out, emulate, take back and finish, each cut off somewhere; and one at the end that nothing happens
 //! to, after which all of it has the new version and no node is kept from pods.
 
 use std::cell::LazyCell;
@@ -6,24 +6,39 @@ use std::cell::LazyCell;
 use kok_tasks::drain::{Budget, Cordon, Owner, Pod, Selector};
 use kok_tasks::observe::{API_SERVER, ETCD, KUBELET};
 use kok_tasks::upgrade::{Hop, Part, Pause, Running, Stage, StageName, Turn, Wish, hops, stages};
-use model::support::upgrading::{NEW, of_version, upgradable};
+use model::support::upgrading::{NEW, OLD, alone_of_version, of_version, upgradable};
 
 use super::super::super::seeded::seeded;
 use super::*;
 
 thread_local! {
-    static WORLD: LazyCell<World> = LazyCell::new(upgradable);
+    /// Three control planes, and one.
+    static WORLDS: LazyCell<[World; 2]> = LazyCell::new(|| [of_version(OLD), alone_of_version(OLD)].map(upgradable));
 }
 
 /// What somebody types.
 #[derive(Debug, Clone, Default)]
-struct Typed {
+struct Command {
     turn: Turn,
     wish: Wish,
-    pause: Option<Pause>,
 }
 
-impl Typed {
+/// How a command ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum End {
+    Complete,
+    /// Killed, stopped, or something failed.
+    CutOff,
+    /// Nothing was begun of it, or of a stage.
+    Refused,
+}
+
+/// The cluster as its file says it.
+fn file(world: &World) -> Cluster {
+    if world.cluster.is_highly_available() { of_version(NEW) } else { alone_of_version(NEW) }
+}
+
+impl Command {
     fn any(random: &mut Random, may_go_back: bool) -> Self {
         let turn = match random.below(5) {
             _ if !may_go_back => Turn::Whole,
@@ -46,24 +61,21 @@ impl Typed {
             1 => Some(Pause::ControlPlanes),
             _ => None,
         };
-        let wish = Wish { limit, part, first: pause == Some(Pause::First), undrained: random.one_in(8) };
-        Self { turn, wish, pause }
+        let wish = Wish { limit, part, pause, undrained: random.one_in(8) };
+        Self { turn, wish }
     }
 
     /// The stages that it comes to, as `engine::upgrade` makes them of what hosts say.
     fn stages(&self, world: &World) -> Result<Vec<Stage>, String> {
         let mut world = world.clone();
-        world.cluster = of_version(NEW);
-        let running = Running::of(&world.cluster, &world.seen()).map_err(|refusals| format!("{refusals:?}"))?;
+        world.cluster = file(&world);
+        let running = Running::of(&world.cluster, &world.seen_before_upgrade()).map_err(|refusals| format!("{refusals:?}"))?;
         let hops = hops(self.turn, &world.cluster, &running, &NEW.parse().unwrap(), &world.bundle);
         let mut hops = hops.map_err(|refused| format!("{refused:?}"))?;
         if seeded!(AnyPatchOfEtcd) {
             hops.retain(|hop| !matches!(hop, Hop::Etcd(_)));
         }
         let mut stages = stages(&world.cluster, &running, &hops, &self.wish).map_err(|refusal| format!("{refusal:?}"))?;
-        if let Some(pause) = self.pause {
-            stages = pause.before(&running, stages);
-        }
         if seeded!(KubeletsFirst) {
             stages.sort_by_key(|stage| stage.name != StageName::Kubelets);
         }
@@ -96,7 +108,7 @@ fn never() -> Budget {
 impl History {
     pub(super) fn upgrade(&mut self, seed: u64) {
         let mut random = Random(seed);
-        let mut world = WORLD.with(|world| (**world).clone());
+        let mut world = WORLDS.with(|worlds| worlds[usize::from(random.one_in(4))].clone());
         let may_go_back = random.one_in(3);
         if random.one_in(6) {
             world.api.budgets.push(never());
@@ -104,8 +116,13 @@ impl History {
         for number in 0..1 + random.below(3) {
             world.token_id = format!("kokab{number}");
             if self.ground.take(&mut world, Taker::any(&mut random)) {
-                let typed = Typed::any(&mut random, may_go_back);
-                world = self.word(world, &typed, Some(&mut random)).0;
+                let command = Command::any(&mut random, may_go_back);
+                let end;
+                (world, end) = self.run_stages(world, &command, (Some(&mut random), None));
+                if self.broken.is_empty() && end == End::CutOff && random.one_in(2) {
+                    world.token_id = format!("kokac{number}");
+                    world = self.again_at_once(world, &command, &mut random);
+                }
             }
             if !self.broken.is_empty() {
                 return;
@@ -116,15 +133,35 @@ impl History {
         self.end_upgrade(world);
     }
 
-    /// Goes through the stages of a word until one does not end well. The world, and whether all of them have.
-    fn word(&mut self, mut world: World, typed: &Typed, mut random: Option<&mut Random>) -> (World, bool) {
-        self.told.push(format!("{typed:?}"));
-        let stages = match typed.stages(&world) {
+    /// The same command, while the API server of a control plane is still away: whatever would go on without that goes on.
+    fn again_at_once(&mut self, mut world: World, command: &Command, random: &mut Random) -> World {
+        if command.stages(&world).is_err() || !self.ground.take(&mut world, Taker { controller: "ours", take_over: true }) {
+            return world;
+        }
+        let plane = if world.cluster.is_highly_available() { random.one_of(&["cp1", "cp2", "cp3"]) } else { "cp1" };
+        let (world, end) = self.run_stages(world, command, (None, Some(plane)));
+        if end == End::Refused && self.broken.is_empty() {
+            let told = self.told.last().cloned().unwrap_or_default();
+            self.broken.push(format!("with the API server of {plane} away {command:?} is refused: {told}"));
+        }
+        world
+    }
+
+    /// Goes through the stages of a command until one does not end well, with what happens by chance, or with the API server of a host that is away in the
+    /// beginning.
+    fn run_stages(
+        &mut self,
+        mut world: World,
+        command: &Command,
+        (mut random, mut away): (Option<&mut Random>, Option<&'static str>),
+    ) -> (World, End) {
+        self.told.push(format!("{command:?}, without the API server of {away:?}"));
+        if let Some(host) = away {
+            world.host(host).down.insert("kube-apiserver".to_owned());
+        }
+        let stages = match command.stages(&world) {
             Ok(stages) => stages,
-            Err(refused) => {
-                self.told.push(refused);
-                return (world, false);
-            }
+            Err(refused) => return (self.is_refused(world, refused), End::Refused),
         };
         for stage in stages {
             self.told.push(format!("{}: {:?}", stage.name, stage.hosts));
@@ -132,21 +169,26 @@ impl History {
             fill(&mut world);
             let plan = match world.try_plan() {
                 Ok(plan) => plan,
-                Err(refusals) => {
-                    self.told.push(format!("{refusals:?}"));
-                    return (world, false);
-                }
+                Err(refusals) => return (self.is_refused(world, format!("{refusals:?}")), End::Refused),
             };
-            let life = random.as_mut().map_or_else(Life::quiet, |random| Life::of_stage(random, &world));
+            let mut life = random.as_mut().map_or_else(Life::quiet, |random| Life::of_stage(random, &world));
+            life.happenings.extend(away.take().map(|host| (0, Happening::api_server_away(host))));
             let outcome;
             (outcome, world) = self.live(world, &plan, &life);
             let is_complete = outcome.as_ref().is_some_and(Outcome::is_complete);
             self.told.extend((!is_complete).then(|| format!("{outcome:?}")));
             if !self.broken.is_empty() || !is_complete {
-                return (world, false);
+                return (world, End::CutOff);
             }
         }
-        (world, true)
+        (world, End::Complete)
+    }
+
+    /// What was away comes back.
+    fn is_refused(&mut self, mut world: World, why: String) -> World {
+        self.told.push(why);
+        world.hosts.values_mut().for_each(|host| host.down.clear());
+        world
     }
 
     /// Finishes it, with nothing that happens: where nothing was begun that can be taken back that is the whole upgrade.
@@ -155,13 +197,13 @@ impl History {
             return self.broken.push("hosts can't be taken over".to_owned());
         }
         world.token_id = "kokzzz".to_owned();
-        let typed = Typed { turn: Turn::Finish, ..Typed::default() };
-        let is_complete;
-        (world, is_complete) = self.word(world, &typed, None);
+        let command = Command { turn: Turn::Finish, ..Command::default() };
+        let end;
+        (world, end) = self.run_stages(world, &command, (None, None));
         if !self.broken.is_empty() {
             return;
         }
-        if !is_complete {
+        if end != End::Complete {
             let told = self.told.last().cloned().unwrap_or_default();
             return self.broken.push(format!("an upgrade without a fault does not end: {told}"));
         }
@@ -176,7 +218,7 @@ impl History {
         if !kept.is_empty() {
             self.broken.push(format!("{kept:?} take no pods in the end"));
         }
-        world.cluster = of_version(NEW);
+        world.cluster = file(&world);
         let left = left(&world);
         if !left.is_empty() {
             self.broken.push(format!("{left:?} is left to an apply after it"));
