@@ -165,6 +165,11 @@ pub enum EventKind {
         /// Why.
         because: String,
     },
+    /// Data are lost by what is about to be done, if somebody wants that.
+    LossTold {
+        /// What is done, and what is lost by it.
+        what: String,
+    },
     /// The run ends what an earlier run has left at work on hosts that it holds, and takes its place.
     RunTakesOver {
         /// The earlier run, whose it is, and since when it holds hosts.

@@ -38,7 +38,7 @@ mod words;
 pub use encoding::not_text;
 pub use examine::{Reading, examine_cluster, read_cluster};
 pub use given::{Given, Outcome};
-pub use input::{Asked, File, Input, Intent, Role, read_input, read_input_with};
+pub use input::{Asked, AskedRestore, File, Input, Intent, Role, read_input, read_input_with};
 pub use manifest::{in_two_addons, read_manifest};
 pub use message::{Fault, Kind as MessageKind, Message, Note, Notice, Problem, Subject as MessageSubject, Weight};
 pub use objects::operator::interval_seconds;

@@ -332,3 +332,18 @@ fn a_recovery_names_whom_it_gives_up_and_what_it_begins_with() {
     assert_eq!(only(asked(CLUSTER, &several, Verb::Recover, false)).message, "it is not said which operation counts");
     assert_eq!(asked(CLUSTER, &[of("-v")], Verb::Remove, false), Ok(Asked::default()), "that of another verb asks for nothing");
 }
+
+#[test]
+fn a_restore_names_its_backup_and_what_opens_it() {
+    let of = |arguments: &str| operation("o", "restore.yml", &format!("extraArgs: '{arguments}'"));
+    let found = asked(CLUSTER, &[of("-e backup=s3://b/demo-1.kok -e identity=age.key -e node=cp1")], Verb::Restore, false).unwrap();
+    let restore = found.restore.unwrap();
+    assert_eq!((restore.backup.text.as_str(), restore.identity.unwrap().text.as_str()), ("s3://b/demo-1.kok", "age.key"));
+    assert_eq!((restore.new_hosts, found.hosts.join(","), found.agreed_at.is_some()), (false, "cp1".to_owned(), true));
+    assert!(asked(CLUSTER, &[of("-e backup=a -e new_hosts=yes")], Verb::Restore, false).unwrap().restore.unwrap().new_hosts);
+    let wrong = |arguments: &str| only(asked(CLUSTER, &[of(arguments)], Verb::Restore, false)).message;
+    assert_eq!(wrong("-e identity=age.key"), "the operation `o` names no backup");
+    assert_eq!(wrong("-e backup=a --limit cp1"), "the operation `o` names hosts");
+    assert_eq!(wrong("-e backup=a --check"), "the operation `o` cannot be done by `kokctl restore`");
+    assert!(wrong("-e backup=a -e new_hosts=yes -e node=cp1").contains("all of them are new"));
+}

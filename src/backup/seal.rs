@@ -17,6 +17,12 @@ pub(super) const MARK: &[u8] = b"age-encryption.org/v1\n";
 #[cfg(feature = "backup-encryption")]
 const MOST_BYTES: u64 = 1 << 20;
 
+/// What is wrong where a key is none, and what to do about it.
+#[cfg(feature = "backup-encryption")]
+const NO_KEY: &str = "the private key of the backup can't be used";
+#[cfg(feature = "backup-encryption")]
+const KEY_WANTED: &str = "name the file that `age-keygen -o FILE` has written";
+
 /// For whom a backup is written.
 pub enum Seal {
     /// For whoever gets the file.
@@ -194,9 +200,22 @@ impl Identities {
     /// [`Failure`] where it can't be read, others than its owner can read it, or a line is no private key; none quotes it.
     #[cfg(feature = "backup-encryption")]
     pub fn read(path: &Path) -> Result<Self, Failure> {
-        let (what, readable) = ("the private key of the backup can't be used", "name the file that `age-keygen -o FILE` has written");
-        let wrong = |because: String| Failure::new(Kind::Input, what).at(path.display().to_string()).because(because).hint(readable);
-        let text = secret_text(path, what, readable)?;
+        Self::of_text(&secret_text(path, NO_KEY, KEY_WANTED)?, &path.display().to_string())
+    }
+
+    /// Those of what stands in such a file; `named` says where that is.
+    ///
+    /// # Errors
+    /// [`Failure`] where it is no text, or a line is no private key; none quotes it.
+    #[cfg(feature = "backup-encryption")]
+    pub fn parse(bytes: &[u8], named: &str) -> Result<Self, Failure> {
+        let no_text = || Failure::new(Kind::Input, NO_KEY).at(named.to_owned()).because("it is no text").hint(KEY_WANTED);
+        Self::of_text(std::str::from_utf8(bytes).map_err(|_| no_text())?, named)
+    }
+
+    #[cfg(feature = "backup-encryption")]
+    fn of_text(text: &str, named: &str) -> Result<Self, Failure> {
+        let wrong = |because: String| Failure::new(Kind::Input, NO_KEY).at(named.to_owned()).because(because).hint(KEY_WANTED);
         let lines = text.lines().zip(1..).map(|(line, number)| (line.trim(), number));
         let lines = lines.filter(|(line, _)| !line.is_empty() && !line.starts_with('#'));
         let key = |(line, number): (&str, usize)| {
@@ -231,6 +250,15 @@ impl Identities {
     /// [`Failure`] that says so.
     #[cfg(not(feature = "backup-encryption"))]
     pub fn read(_: &Path) -> Result<Self, Failure> {
+        Err(without_encryption())
+    }
+
+    /// Nothing is decrypted by a program that was made without encryption.
+    ///
+    /// # Errors
+    /// [`Failure`] that says so.
+    #[cfg(not(feature = "backup-encryption"))]
+    pub fn parse(_: &[u8], _: &str) -> Result<Self, Failure> {
         Err(without_encryption())
     }
 }

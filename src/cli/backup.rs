@@ -19,7 +19,7 @@ use crate::engine;
 use crate::failure::{Failure, Kind};
 use crate::state::beside;
 pub(super) use list::age;
-pub(super) use local::Local;
+pub(super) use local::local;
 pub(super) use verify::{IdentityArgument, told};
 
 /// Write backups of a cluster, see which there are, check one, and remove those that nobody wants any more

@@ -1,7 +1,6 @@
 //! `kokctl recover`
 
 pub(super) mod ask;
-pub(super) mod snapshot;
 #[cfg(test)]
 mod tests;
 
@@ -14,7 +13,7 @@ use kok_crds::operation::Verb;
 use kok_crds::{Intent, Position};
 use kok_tasks::artifact::Artifact;
 use kok_tasks::plan::Selection;
-use kok_tasks::preconditions::{check_best, check_chosen};
+use kok_tasks::preconditions::check_best;
 use kok_tasks::recovery::{Origin, Recovery, parties, takes_part};
 
 use super::changing::{ChangingArguments, Session, failures};
@@ -22,10 +21,8 @@ use super::common::BundleArgument;
 use super::files::{ExtraVars, NamedFiles};
 use super::process;
 use super::wanted::{problems, tasks};
-use crate::clock::Clock;
-use crate::engine::{self, ApplyRequest, Error, Given, Options, RecoverRequest, RecoverWish, Recovered, Survey, Verdict};
+use crate::engine::{self, ApplyRequest, Error, Given, Options, RecoverRequest, RecoverWish, Recovered, RecoveryChoice, Verdict};
 use crate::failure::{Failure, Kind};
-use crate::randomness::random_bytes;
 
 /// Make etcd anew that has lost its quorum, from what a member has or from a snapshot, and let the others join it
 ///
@@ -74,7 +71,7 @@ pub(super) async fn run(arguments: &Arguments) -> Result<(), Vec<Failure>> {
     let Wanted { mut cluster, lost, from, agreed } = wanted(arguments)?;
     arguments.bundle.tell_hosts(&mut cluster);
     let (transport, given) = (process::transport(), Given::new(false)?);
-    let snapshot = from.as_deref().map(snapshot::artifact).transpose().map_err(|failure| vec![failure])?;
+    let snapshot = from.as_deref().map(engine::snapshot_artifact).transpose().map_err(|failure| vec![failure.at("--from")])?;
     // What the bundle lacks is said before anything stands still.
     let bundle = Arc::new(arguments.bundle.open_or_fetch(&cluster, &transport).await?);
     let begun = match (arguments.goes_on, arguments.undo) {
@@ -138,36 +135,20 @@ async fn begin(
     snapshot: Option<&Artifact>,
 ) -> Result<Recovery, Vec<Failure>> {
     let context = process::context(process::controller().map_err(|failure| vec![failure])?);
-    let Survey { candidates, parties, refused } = engine::survey(&context, cluster, lost, false).await?;
-    if !refused.is_empty() {
-        return Err(refused);
+    let id = engine::recovery_id().map_err(|failure| vec![failure])?;
+    let survey = engine::survey(&context, cluster, lost, (&id, false)).await?;
+    if !survey.refused.is_empty() {
+        return Err(survey.refused);
     }
-    let host = |failure| vec![Failure::refusal(Kind::Host, failure)];
-    // A snapshot is as good on one host as on another.
-    let first = || candidates.iter().max_by_key(|candidate| candidate.free).map(|candidate| candidate.host.clone());
-    let chosen = match (&arguments.member, snapshot) {
-        (Some(member), _) => member.clone(),
-        (None, Some(_)) => first().unwrap_or_default(),
-        (None, None) => {
-            let best = check_best(&candidates);
-            if best.is_err() {
-                ask::show(&candidates, lost, None);
-            }
-            best.map_err(host)?.host.clone()
-        }
-    };
     let origin = snapshot.map_or(Origin::Member, |snapshot| Origin::Snapshot { sha256: snapshot.sha256.clone() });
-    let id = format!("{}-{}", Clock::compact(), hex::encode(random_bytes::<2>().map_err(|failure| vec![failure])?));
-    let revision = candidates.iter().find(|candidate| candidate.host == chosen).and_then(|candidate| candidate.revision);
-    let least = revision.filter(|_| origin == Origin::Member).unwrap_or_default();
-    let newest = candidates.iter().filter_map(|candidate| candidate.revision).max().unwrap_or_default();
-    let recovery = Recovery { id, host: chosen, origin, least, newest, lost: lost.iter().cloned().collect() };
-    let mut refusals = check_chosen(&recovery, &candidates);
-    refusals.extend(snapshot.and_then(|snapshot| snapshot::room(snapshot, &recovery.host, &candidates)));
-    if !refusals.is_empty() {
-        return Err(refusals.into_iter().flat_map(host).collect());
-    }
-    ask::agreed((cluster, &recovery), (&candidates, &parties), arguments.yes, agreed).map_err(|failure| vec![failure])?;
+    let recovery =
+        survey.choose(&RecoveryChoice { id, member: arguments.member.as_deref(), lost, origin, snapshot }).inspect_err(|_| {
+            // Whoever is to name one sees them.
+            if arguments.member.is_none() && snapshot.is_none() && check_best(&survey.candidates).is_err() {
+                ask::show(&survey.candidates, lost, None);
+            }
+        })?;
+    ask::agreed((cluster, &recovery), &survey, arguments.yes, agreed).map_err(|failure| vec![failure])?;
     Ok(recovery)
 }
 

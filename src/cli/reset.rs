@@ -161,7 +161,7 @@ pub(super) fn ask_words(cluster: &Cluster, what: &str, words: &str) -> Result<()
     if !io::stdin().is_terminal() {
         return Err(Failure::new(Kind::Declined, format!("nobody confirmed {what}"))
             .because("standard input is no terminal")
-            .hint("add --yes if everything of Kubernetes on these hosts may go"));
+            .hint("add --yes if that is meant"));
     }
     status_line(words);
     status_line(&format!("Type the name of the cluster ({}) to go on:", cluster.name));

@@ -4,30 +4,32 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use clap::Args;
-use kok_crds::Position;
-use kok_crds::model::{Cluster, EscrowFile};
-use kok_tasks::artifact::{Artifact, Supply};
-use kok_tasks::backup::{fits_file, fits_member, fits_new_hosts};
+use kok_crds::model::Cluster;
+use kok_crds::operation::Verb;
+use kok_crds::{Intent, Position};
 use kok_tasks::plan::Selection;
-use kok_tasks::preconditions::check_chosen;
-use kok_tasks::recovery::{Origin, Recovery, parties, takes_part};
+use kok_tasks::recovery::{Recovery, parties, takes_part};
 
-use super::backup::{IdentityArgument, Local, told};
+use super::backup::{IdentityArgument, local, told};
 use super::changing::{ChangingArguments, Session, failures};
 use super::common::BundleArgument;
 use super::files::{ExtraVars, NamedFiles};
 use super::process;
-use super::recover::{ask, no_party, snapshot};
+use super::recover::{ask, no_party};
+use super::reset::ask_words;
+use super::wanted::{problems, tasks};
 use crate::artifacts::BundleFolder;
-use crate::backup::{Contents, Spool, read};
+use crate::backup::Identities;
 use crate::clock::Clock;
 use crate::engine::{
-    self, ApplyRequest, Error, Given, Options, RecoverRequest, RecoverWish, Recovered, Store as _, Survey, Verdict, check_hosts,
+    self, ApplyRequest, Error, Given, Options, RecoverRequest, RecoverWish, Recovered, Store as _, Unpacked, Verdict, found_from_backup,
 };
 use crate::failure::{Failure, Kind};
-use crate::randomness::random_bytes;
 use crate::remote::Transport;
 use crate::ui::status_line;
+
+/// More than lost keys take: they come, what was started anew with them is waited for, and nothing is left.
+const MOST_ROUNDS: usize = 5;
 
 /// Bring a cluster back to what a backup has of it: on the same hosts, in the place of what they have of etcd, whether that works or not
 ///
@@ -35,16 +37,16 @@ use crate::ui::status_line;
 /// host under another name. What was written since the backup was made is lost.
 #[derive(Debug, Args)]
 pub(super) struct Arguments {
-    /// The backup: a file, or `s3://BUCKET/PREFIX/NAME` in the bucket of the cluster's file
+    /// The backup: a file, or `s3://BUCKET/PREFIX/NAME` in the bucket of the cluster's file; by default what an operation among the files names
     #[arg(value_name = "BACKUP")]
-    backup: PathBuf,
+    backup: Option<PathBuf>,
     #[command(flatten)]
     files: NamedFiles,
     #[command(flatten)]
     extra: ExtraVars,
     #[command(flatten)]
     identity: IdentityArgument,
-    /// The host on which the new etcd is made, and which the others join; by default the one with most room
+    /// The host on which the new etcd is made, and which the others join; by default the first with room for it
     #[arg(long, value_name = "HOST")]
     member: Option<String>,
     /// Control planes that are gone for good, with commas between them: they are kept out
@@ -57,6 +59,9 @@ pub(super) struct Arguments {
     /// Where that was cut off, the same command goes on
     #[arg(long, conflicts_with_all = ["goes_on", "lost"])]
     new_hosts: bool,
+    /// Bring back nothing but keys and certificates, to control planes that have lost theirs, as after /etc/kubernetes/pki was removed; etcd stays as it is
+    #[arg(long, conflicts_with_all = ["goes_on", "lost", "new_hosts", "member"])]
+    only_pki: bool,
     /// Don't ask
     #[arg(long)]
     yes: bool,
@@ -66,66 +71,142 @@ pub(super) struct Arguments {
     changing: ChangingArguments,
 }
 
+/// What was asked for, by the command line or an operation.
+struct Wanted {
+    cluster: Cluster,
+    backup: PathBuf,
+    /// The file with the key, where an operation names it.
+    identity: Option<PathBuf>,
+    lost: Vec<String>,
+    new_hosts: bool,
+    /// Whoever wrote the operation has agreed to that, and to nothing else.
+    agreed: Option<Position>,
+}
+
 pub(super) async fn run(arguments: &Arguments) -> Result<(), Vec<Failure>> {
     let one = |failure: Failure| vec![failure];
-    let (_, mut cluster) = arguments.files.all().whole(&arguments.extra)?;
-    arguments.right(&cluster).map_err(one)?;
-    arguments.bundle.tell_hosts(&mut cluster);
-    let local = Local::of(&arguments.backup, Some(&cluster)).await.map_err(one)?;
-    let (contents, spool) = arguments.unpacked(&cluster, local.path())?;
-    drop(local);
-    let snapshot = artifact(&contents, &spool);
+    let mut wanted = wanted(arguments)?;
+    arguments.bundle.tell_hosts(&mut wanted.cluster);
+    let unpacked = wanted.unpacked(&arguments.identity).await?;
+    let cluster = &wanted.cluster;
     let (transport, given) = (process::transport(), Given::new(false)?);
     // What the bundle lacks is said before anything stands still.
-    let bundle = Arc::new(arguments.bundle.open_or_fetch(&cluster, &transport).await?);
-    if arguments.new_hosts {
-        found(arguments, &cluster, &contents, (&bundle, &given), transport.clone()).await?;
+    let bundle = Arc::new(arguments.bundle.open_or_fetch(cluster, &transport).await?);
+    if arguments.only_pki {
+        if !arguments.yes {
+            let words = format!(
+                "{}: control planes that have lost theirs get its keys. What was signed with keys that came since is believed no more.",
+                unpacked.words()
+            );
+            ask_words(cluster, "the return of the keys", &words).map_err(one)?;
+        }
+        // What was started anew with them is looked at again, until nothing is left to do.
+        for round in 0..MOST_ROUNDS {
+            if !applied(arguments, (&wanted, &unpacked), round > 0, (&bundle, &given), transport.clone()).await? {
+                return Ok(());
+            }
+        }
+        return Err(vec![Failure::new(Kind::Internal, format!("after {MOST_ROUNDS} rounds there was still something to do"))]);
     }
-    let begun = if arguments.goes_on { None } else { Some(begin(arguments, &cluster, (&contents, &snapshot)).await?) };
-    let origin = arguments.origin(&snapshot);
+    if wanted.new_hosts {
+        applied(arguments, (&wanted, &unpacked), false, (&bundle, &given), transport.clone()).await?;
+    }
+    let begun = if arguments.goes_on { None } else { Some(begin(arguments, &wanted, &unpacked).await?) };
+    let origin = unpacked.origin();
     let wish = begun.as_ref().map_or(RecoverWish::GoOnFrom(&origin), RecoverWish::Begin);
-    let (session, lock) = Session::open(&cluster, &arguments.changing, transport).map_err(one)?;
+    let (session, lock) = Session::open(cluster, &arguments.changing, transport).map_err(one)?;
     let selection = Selection::whole();
-    let apply =
-        ApplyRequest { cluster: &cluster, selection: &selection, part: None, bundle, given: &given, most_failed: None, noted: None };
-    let request = RecoverRequest { apply: &apply, lost: &arguments.lost, snapshot: Some(&snapshot), wish };
+    let apply = ApplyRequest { cluster, selection: &selection, part: None, bundle, given: &given, most_failed: None, noted: None };
+    let request = RecoverRequest { apply: &apply, lost: &wanted.lost, snapshot: Some(&unpacked.snapshot), wish };
     let context = &session.context;
     let work = async |options: Options<'_>| engine::recover(context, lock, &request, options).await;
     let recovered = session.with_options(|_| Verdict::Go, work).await.map_err(half_way)?;
     match &recovered {
         Recovered { recovery: None, outcome: None } => session.say("nothing to do"),
         Recovered { recovery, .. } => {
-            ask::done(&cluster, recovery.as_ref(), session.seconds()).iter().for_each(|text| session.say(text));
+            ask::done(cluster, recovery.as_ref(), session.seconds()).iter().for_each(|text| session.say(text));
         }
     }
     Ok(())
 }
 
-/// Founds a cluster with the keys of the backup on hosts that have none. Where they have these it is an apply like any other, and where they have others
-/// it is refused.
-async fn found(
-    arguments: &Arguments,
-    cluster: &Cluster,
-    contents: &Contents,
-    (bundle, given): (&Arc<BundleFolder>, &Given),
-    transport: Transport,
-) -> Result<(), Vec<Failure>> {
-    let one = |failure: Failure| vec![failure];
-    let path = arguments.backup.display().to_string();
-    let origin = Position { file: path.clone().into(), line: 1, column: 1 };
-    // Nobody is there yet who could be taken out.
-    let mut cluster = Cluster { removed: Vec::new(), ..cluster.clone() };
-    cluster.settings.certificates.escrow = Some(EscrowFile { path, origin, kept: Some(contents.escrow()), is_lent: true });
-    let (session, lock) = Session::open(&cluster, &arguments.changing, transport).map_err(one)?;
-    let selection = Selection::whole();
-    let (bundle, most_failed) = (Arc::clone(bundle), None);
-    let request = ApplyRequest { cluster: &cluster, selection: &selection, part: None, bundle, given, most_failed, noted: None };
-    let work = async |options: Options<'_>| engine::apply(&session.context, (&session.store, lock), &request, options).await;
-    let founded = session.with_options(|_| Verdict::Go, work).await.map_err(|error| failures(error, "restore --new-hosts"))?;
-    if founded.outcome.is_some() {
-        session.say(&format!("the cluster {} is founded with the keys of the backup, {:.1} s", cluster.name, session.seconds()));
+fn wanted(arguments: &Arguments) -> Result<Wanted, Vec<Failure>> {
+    let (input, cluster) = arguments.files.all().whole(&arguments.extra)?;
+    let asked = input.asked(Intent { verb: Verb::Restore, dry: false }, &tasks()).map_err(problems)?;
+    let of_operation = asked.restore.as_ref();
+    let is_same = arguments.backup.is_none() && arguments.lost.is_empty() && arguments.member.is_none() && !arguments.new_hosts;
+    let backup = arguments.backup.clone().or_else(|| of_operation.map(|restore| PathBuf::from(&restore.backup.text)));
+    let Some(backup) = backup else {
+        let failure = Failure::new(Kind::Input, "it is not said which backup is restored");
+        return Err(vec![failure.hint("name one: `kokctl restore BACKUP -f …`; `kokctl backup list` shows which there are")]);
+    };
+    // What an operation says of its own backup is not said of another one.
+    let of_operation = of_operation.filter(|_| arguments.backup.is_none());
+    let lost = if arguments.lost.is_empty() && of_operation.is_some() { asked.hosts.clone() } else { arguments.lost.clone() };
+    let identity = of_operation.and_then(|restore| restore.identity.as_ref()).map(|identity| PathBuf::from(&identity.text));
+    let new_hosts = arguments.new_hosts || of_operation.is_some_and(|restore| restore.new_hosts && !arguments.goes_on);
+    let wanted = Wanted { cluster, backup, identity, lost, new_hosts, agreed: asked.agreed_at.filter(|_| is_same) };
+    wanted.check(arguments.member.as_ref()).map_err(|failure| vec![failure])?;
+    Ok(wanted)
+}
+
+impl Wanted {
+    /// Whether it can be meant.
+    fn check(&self, member: Option<&String>) -> Result<(), Failure> {
+        let (cluster, lost) = (&self.cluster, &self.lost);
+        let in_file = |name: &&String| cluster.host(name).is_some();
+        if let Some(host) = lost.iter().filter(in_file).find(|name| !cluster.host(name).is_some_and(takes_part)) {
+            return Err(no_party(host, "--lost", "with a member of etcd or a control plane", parties(cluster)));
+        }
+        let is_member = |name: &str| cluster.host(name).is_some_and(|host| host.roles.etcd);
+        let member = member.filter(|host| !is_member(host) || lost.contains(host));
+        member.map_or(Ok(()), |host| {
+            let failure = Failure::new(Kind::Input, format!("the new etcd can't be made on {host}")).at("--member");
+            Err(failure.because("it is no host with a member of etcd, or is given up").hint("name a host of etcd, or leave it out"))
+        })
     }
-    Ok(())
+
+    /// Reads all of the backup.
+    async fn unpacked(&self, key: &IdentityArgument) -> Result<Unpacked, Vec<Failure>> {
+        let one = |failure: Failure| vec![failure];
+        let identities = match key.read().map_err(one)? {
+            None => self.identity.as_deref().map(Identities::read).transpose().map_err(one)?,
+            given => given,
+        };
+        let folder = engine::FolderStore::new(process::state().map_err(one)?).snapshots_of(&self.cluster.name);
+        let local = local(&self.backup, Some(&self.cluster)).await.map_err(one)?;
+        let unpacked = Unpacked::of(local.path(), identities.as_ref(), (&self.cluster, self.new_hosts), &folder);
+        unpacked.map_err(|failures| failures.into_iter().map(|failure| failure.at(shown(&self.backup))).collect())
+    }
+}
+
+fn shown(path: &Path) -> String {
+    path.display().to_string()
+}
+
+/// Applies the file with the keys of the backup: hosts that have none are founded with them. Whether there was anything to do.
+async fn applied(
+    arguments: &Arguments,
+    (wanted, unpacked): (&Wanted, &Unpacked),
+    has_done: bool,
+    made_by: (&Arc<BundleFolder>, &Given),
+    transport: Transport,
+) -> Result<bool, Vec<Failure>> {
+    let cluster = unpacked.lends_keys_to(&wanted.cluster, &shown(&wanted.backup));
+    let option = if arguments.only_pki { "--only-pki" } else { "--new-hosts" };
+    let (session, lock) = Session::open(&cluster, &arguments.changing, transport).map_err(|failure| vec![failure])?;
+    let work = async |options: Options<'_>| found_from_backup(&session.context, (&session.store, lock), &cluster, made_by, options).await;
+    let applied = session.with_options(|_| Verdict::Go, work).await.map_err(|error| failures(error, &format!("restore {option}")))?;
+    let name = &cluster.name;
+    match (arguments.only_pki, applied.outcome.is_some()) {
+        (true, false) if has_done => session.say(&format!("the hosts of {name} have the keys of the backup; etcd stayed as it was")),
+        (true, false) => session.say(&format!("nothing to do: the hosts of {name} have the keys of the backup")),
+        (false, true) => {
+            session.say(&format!("the cluster {name} is founded with the keys of the backup, {:.1} s", session.seconds()));
+        }
+        (true, true) | (false, false) => {}
+    }
+    Ok(applied.outcome.is_some())
 }
 
 /// What has come about where the rest can't be begun, or was cut off.
@@ -138,88 +219,19 @@ fn half_way(error: Error) -> Vec<Failure> {
     is_half_way.then(half).into_iter().chain(failures(error, "restore --continue")).collect()
 }
 
-impl Arguments {
-    /// Whether the command line can be meant.
-    fn right(&self, cluster: &Cluster) -> Result<(), Failure> {
-        let in_file = |name: &&String| cluster.host(name).is_some();
-        if let Some(host) = self.lost.iter().filter(in_file).find(|name| !cluster.host(name).is_some_and(takes_part)) {
-            return Err(no_party(host, "--lost", "with a member of etcd or a control plane", parties(cluster)));
-        }
-        let is_member = |name: &str| cluster.host(name).is_some_and(|host| host.roles.etcd);
-        let member = self.member.iter().find(|host| !is_member(host) || self.lost.contains(host));
-        member.map_or(Ok(()), |host| {
-            let failure = Failure::new(Kind::Input, format!("the new etcd can't be made on {host}")).at("--member");
-            Err(failure.because("it is no host with a member of etcd, or is given up").hint("name a host of etcd, or leave it out"))
-        })
-    }
-
-    fn origin(&self, snapshot: &Artifact) -> Origin {
-        Origin::Backup { sha256: snapshot.sha256.clone(), is_elsewhere: self.new_hosts }
-    }
-
-    /// Reads all of the backup, and has its snapshot where it can be sent from.
-    fn unpacked(&self, cluster: &Cluster, path: &Path) -> Result<(Contents, Spool), Vec<Failure>> {
-        let one = |failure: Failure| vec![failure];
-        let identities = self.identity.read().map_err(one)?;
-        let folder = engine::FolderStore::new(process::state().map_err(one)?).snapshots_of(&cluster.name);
-        let mut spool = Spool::create(&folder).map_err(one)?;
-        let named = |failure: Failure| vec![failure.at(self.backup.display().to_string())];
-        let contents = tokio::task::block_in_place(|| read(path, identities.as_ref(), Some(&mut spool))).map_err(named)?;
-        let mut refusals = fits_file(&contents.manifest, cluster);
-        refusals.extend(Some(&contents.manifest).filter(|_| self.new_hosts).and_then(|manifest| fits_new_hosts(manifest, cluster)));
-        if refusals.is_empty() {
-            return Ok((contents, spool));
-        }
-        Err(refusals.into_iter().map(|refusal| Failure::refusal(Kind::Input, refusal).at(self.backup.display().to_string())).collect())
-    }
-}
-
-fn artifact(contents: &Contents, spool: &Spool) -> Artifact {
-    let (path, sha256) = (spool.path().display().to_string(), contents.snapshot_sha256.clone());
-    Artifact {
-        title: "the snapshot of the backup".to_owned(),
-        path,
-        size: contents.manifest.snapshot_bytes(),
-        sha256,
-        supply: Supply::Sent,
-    }
-}
-
-/// How much is lost. A restore moves revisions on by a billion, so that after one they tell nothing of how many changes there were.
-fn lost_words(newest: u64, of_backup: u64) -> String {
-    match newest.saturating_sub(of_backup) {
-        lost if lost < 1_000_000_000 => format!("the cluster is at revision {newest} by now: up to {lost} of its changes are lost"),
-        _ => format!("the cluster is at revision {newest} by now, after an earlier restore: all that was written since the backup is lost"),
-    }
-}
-
 /// Compares the hosts with the backup, shows what there is and what is lost, and asks whether it is to be begun.
-async fn begin(arguments: &Arguments, cluster: &Cluster, (contents, snapshot): (&Contents, &Artifact)) -> Result<Recovery, Vec<Failure>> {
-    let context = process::context(process::controller().map_err(|failure| vec![failure])?);
-    let lost = &arguments.lost;
-    let Survey { candidates, parties, refused } = engine::survey(&context, cluster, lost, true).await?;
-    if !refused.is_empty() {
-        return Err(refused);
+async fn begin(arguments: &Arguments, wanted: &Wanted, unpacked: &Unpacked) -> Result<Recovery, Vec<Failure>> {
+    let one = |failure: Failure| vec![failure];
+    let context = process::context(process::controller().map_err(one)?);
+    let (cluster, lost) = (&wanted.cluster, wanted.lost.as_slice());
+    let id = engine::recovery_id().map_err(one)?;
+    let survey = engine::survey(&context, cluster, lost, (&id, true)).await?;
+    if !survey.refused.is_empty() {
+        return Err(survey.refused);
     }
-    let own: Vec<&str> = parties.iter().map(String::as_str).collect();
-    check_hosts(&context, cluster, &own, (&contents.manifest, &contents.keys)).await?;
-    let roomiest = || candidates.iter().max_by_key(|candidate| candidate.free).map(|candidate| candidate.host.clone());
-    let host = arguments.member.clone().or_else(roomiest).unwrap_or_default();
-    let id = format!("{}-{}", Clock::compact(), hex::encode(random_bytes::<2>().map_err(|failure| vec![failure])?));
-    let origin = arguments.origin(snapshot);
-    let newest = candidates.iter().filter_map(|candidate| candidate.revision).max();
-    let recovery = Recovery { id, host, origin, least: 0, newest: newest.unwrap_or_default(), lost: lost.iter().cloned().collect() };
-    let mut refusals = check_chosen(&recovery, &candidates);
-    refusals.extend(snapshot::room(snapshot, &recovery.host, &candidates));
-    refusals.extend(candidates.iter().filter_map(|member| fits_member(&contents.manifest, &member.host, member.version.as_deref()?)));
-    if !refusals.is_empty() {
-        return Err(refusals.into_iter().map(|refusal| Failure::refusal(Kind::Host, refusal)).collect());
-    }
-    told(&contents.manifest, Clock::seconds()).iter().for_each(|text| status_line(text));
-    // What has just been founded holds nothing that anybody would miss.
-    if let (Some(newest), Some(of_backup), false) = (newest, contents.manifest.revision, arguments.new_hosts) {
-        status_line(&lost_words(newest, of_backup));
-    }
-    ask::agreed((cluster, &recovery), (&candidates, &parties), arguments.yes, None).map_err(|failure| vec![failure])?;
+    let recovery = unpacked.choose(&context, (cluster, &survey), (id, arguments.member.as_deref(), lost)).await?;
+    told(&unpacked.contents.manifest, Clock::seconds()).iter().for_each(|text| status_line(text));
+    unpacked.lost_words(&survey).iter().for_each(|text| status_line(text));
+    ask::agreed((cluster, &recovery), &survey, arguments.yes, wanted.agreed.as_ref()).map_err(one)?;
     Ok(recovery)
 }

@@ -2,6 +2,7 @@
 
 mod bucket;
 mod hosts;
+mod local;
 mod rehearse;
 
 use std::path::Path;
@@ -21,8 +22,9 @@ use crate::event::EventKind;
 use crate::failure::{Failure, Kind};
 use crate::run::{EncryptionKey, Keepers, Links, LookAt, cluster_keys, connect_each, fetch_key, fetch_snapshot, probe_all, told};
 pub use bucket::bucket_of;
-pub use hosts::check_hosts;
+pub(super) use hosts::check_hosts;
 use hosts::{API_SERVER, texts};
+pub use local::LocalBackup;
 pub use rehearse::{Rehearsal, RehearsalRequest, rehearse};
 
 /// What a backup is made of, besides what hosts have, and where it goes.

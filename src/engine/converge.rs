@@ -33,7 +33,7 @@ pub(super) use answers::{all_take_part, mute};
 use away::{not_tolerated, passed_over};
 pub(super) use climb::{Base, base};
 pub(super) use recovery::{Means, Next, recover};
-pub use recovery::{Survey, survey};
+pub use recovery::{RecoveryStanding, Survey, survey};
 pub(super) use rotate_authority::{NextAuthority, replace_authority};
 pub(super) use rotate_key::{change_encryption, encryption_standing, replace_key};
 pub(super) use rotate_token_key::{NextTokenKey, replace_token_key};

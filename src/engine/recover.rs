@@ -1,5 +1,8 @@
 //! Making an etcd anew that has lost its quorum, and a whole cluster of it again.
 
+mod choose;
+mod snapshot;
+
 use kok_crds::model::Cluster;
 use kok_tasks::artifact::Artifact;
 use kok_tasks::plan::RecoveryStage;
@@ -13,6 +16,8 @@ use super::error::Error;
 use super::store::Lock;
 use crate::failure::Failure;
 use crate::run::{Outcome, Secrets};
+pub use choose::{RecoveryChoice, recovery_id};
+pub use snapshot::snapshot_artifact;
 
 /// What is to be done about etcd.
 pub struct RecoverRequest<'a> {
@@ -35,6 +40,8 @@ pub enum RecoverWish<'a> {
     GoOn,
     /// The one goes on that was begun from this.
     GoOnFrom(&'a Origin),
+    /// There is a new etcd, and those that are no members yet join it.
+    Join,
     /// It is taken back.
     TakeBack,
 }
@@ -57,6 +64,10 @@ pub async fn recover(context: &Context, lock: Lock, request: &RecoverRequest<'_>
     let restores = matches!(request.wish, RecoverWish::Begin(recovery) if recovery.origin.replaces());
     let run = Run::begin(if restores { "restore" } else { "recover" }, cluster, part, (context, lock), options);
     let mut order = Anew { request, stage: Stage::Aside, recovery: None, without_lost: None };
+    if matches!(request.wish, RecoverWish::Join) {
+        order.stage = Stage::Joined;
+        order.give_up();
+    }
     let driven = run.drive(&mut order).await?;
     Ok(Recovered { recovery: order.recovery, outcome: driven.outcome })
 }

@@ -127,7 +127,7 @@ impl UpgradeRequest<'_> {
     fn tolerance(&self, holder: bool) -> Tolerance {
         let is_other = |host: &&Host| !host.roles.control_plane && !host.roles.etcd && !self.is_meant(&host.name);
         let others = self.cluster.hosts.iter().filter(is_other).count();
-        Tolerance { holder, unreachable: self.most_failed.unwrap_or_default().max(others), ..Tolerance::default() }
+        Tolerance { holder, unreachable: self.most_failed.unwrap_or_default() + others, ..Tolerance::default() }
     }
 
     fn is_meant(&self, host: &str) -> bool {
@@ -140,7 +140,10 @@ impl UpgradeRequest<'_> {
         let meant = self.cluster.hosts.iter().map(|host| &host.name).filter(|host| self.is_meant(host) && !left_out.contains_key(*host));
         let limit: Vec<String> = meant.cloned().collect();
         if missing.len() > self.most_failed.unwrap_or_default() || limit.is_empty() {
-            let hint = format!("mend it; or leave workers out that are away: --limit with the others, or --max-fail {}", missing.len());
+            let hint = match limit.len() {
+                0 => "mend it: no host that is meant answers".to_owned(),
+                _ => format!("mend it; or leave workers out that are away: --limit with the others, or --max-fail {}", missing.len()),
+            };
             let failure = |(host, because): (&String, &String)| {
                 Failure::new(Kind::Host, because).at(format!("host {host}")).due(Cause::Unreachable).hint(hint.clone())
             };

@@ -1,5 +1,9 @@
 //! The verbs of the engine, as an operation asks for them.
 
+mod back_up;
+mod recover;
+mod reset;
+
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -12,18 +16,16 @@ use kok_tasks::plan::{Aside, Choice, EtcdRoom, How, Reboots, Selection};
 use kok_tasks::renewal::Renewal;
 use kok_tasks::upgrade::{Turn, Wish};
 use std::collections::BTreeSet;
-use std::path::Path;
 use std::time::Duration;
 
 use super::inputs::Task;
 use crate::artifacts::BundleFolder;
-use crate::backup::{BackupPlace, Bucket, Seal};
-use crate::clock::Clock;
 use crate::engine::{
-    self, ApplyRequest, AuthorityWish, BackupRequest, CheckStatus, Context, Error, FolderStore, Follows, Given, Lock, Options, Removal,
-    RenewRequest, Replacement, ResetRequest, Silent, SnapshotWish, StatusRequest, Store as _, TokenKeyWish, UpgradeRequest,
+    self, ApplyRequest, AuthorityWish, CheckStatus, Context, Error, FolderStore, Follows, Given, Lock, Options, Removal, RenewRequest,
+    Replacement, ResetRequest, Silent, StatusRequest, Store as _, TokenKeyWish, UpgradeRequest,
 };
-use crate::failure::{Cause, Failure, Kind};
+use crate::failure::{Failure, Kind};
+pub(super) use recover::{RecoveryNames, refused};
 
 /// What a host that is started anew may take until it is back, as on the command line.
 const BACK_WITHIN: Duration = Duration::from_secs(900);
@@ -39,6 +41,10 @@ pub(super) struct Means<'a> {
     pub(super) boots: &'a BTreeMap<String, String>,
     /// Whether a whole cluster is taken down without hosts that don't answer.
     pub(super) gives_up: bool,
+    /// By which the task knows its recovery, if it is one.
+    pub(super) recovery: &'a RecoveryNames,
+    /// Whether nothing is carried out.
+    pub(super) is_dry: bool,
 }
 
 /// Carries out a task.
@@ -51,7 +57,7 @@ pub(super) async fn carry_out(task: &Task, means: &Means<'_>) -> Result<(), Erro
     let asked = asked.map_err(|problems| problems.into_iter().map(Failure::problem).collect::<Vec<_>>())?;
     match task.verb {
         Verb::Apply => apply(task, &asked, means).await,
-        Verb::Backup => back_up(task, means).await,
+        Verb::Backup => back_up::back_up(task, means).await,
         Verb::Check => check(&task.cluster, means).await,
         Verb::Status => status(&task.cluster, means).await,
         // Whatever an operation does, the kubeconfig is renewed after it.
@@ -65,14 +71,15 @@ pub(super) async fn carry_out(task: &Task, means: &Means<'_>) -> Result<(), Erro
         Verb::Remove => remove(task, &asked, means).await,
         Verb::Renew => renew(task, &asked, means).await,
         Verb::Replace => replace(task, &asked, means).await,
-        Verb::Reset => reset(task, &asked, means).await,
+        Verb::Reset => reset::reset(task, &asked, means).await,
+        Verb::Restore => recover::restore(task, &asked, means).await,
         Verb::RotateKey => rotate_key(task, means).await,
         Verb::ChangeEncryption => change_encryption(task, means).await,
         Verb::RotateTokenKey => rotate_token_key(task, TokenKeyWish::Replace, means).await,
         Verb::EndTokenKey => rotate_token_key(task, TokenKeyWish::End { anyway: false }, means).await,
         Verb::RotateAuthority(name) => rotate_authority(task, (name, AuthorityWish::Replace), means).await,
         Verb::EndAuthority(name) => rotate_authority(task, (name, AuthorityWish::End { anyway: false }), means).await,
-        Verb::Recover => Err(refused(task.verb).into_iter().collect::<Vec<_>>().into()),
+        Verb::Recover => recover::recover(task, &asked, means).await,
         Verb::Upgrade => upgrade(task, &asked, Turn::Whole, means).await,
         Verb::EmulateUpgrade => upgrade(task, &asked, Turn::Emulate, means).await,
         Verb::FinishUpgrade => upgrade(task, &asked, Turn::Finish, means).await,
@@ -115,56 +122,6 @@ async fn apply(task: &Task, asked: &Asked, means: &Means<'_>) -> Result<(), Erro
 fn of_whole<'a>(cluster: &'a Cluster, selection: &'a Selection, means: &'a Means<'_>) -> Result<ApplyRequest<'a>, Error> {
     let (bundle, given) = (means.bundle()?, means.given);
     Ok(ApplyRequest { cluster, selection, part: None, bundle, given, most_failed: None, noted: None })
-}
-
-/// Into the folder that the Cluster names, which has to be mounted into the operator; without one beside the snapshots that the operator keeps.
-async fn back_up(task: &Task, means: &Means<'_>) -> Result<(), Error> {
-    let (name, wanted) = (&task.cluster.name, &task.cluster.settings.backup);
-    let place = match &wanted.folder {
-        Some(folder) if Path::new(&folder.path).is_absolute() => BackupPlace::at(Path::new(&folder.path))?,
-        Some(folder) => {
-            let failure = Failure::new(Kind::Input, format!("`{}` is no folder of the operator's", folder.path.escape_debug()));
-            let failure = failure.because("the operator has no folder in which the Cluster lies, from which a path could lead");
-            return Err(failure.hint("name a folder that is mounted into it, such as `/backups`, or leave it out").into());
-        }
-        None => BackupPlace::own(&means.store.backups_of(name))?,
-    };
-    let seal = match (wanted.recipients.as_slice(), wanted.encrypt) {
-        ([], true) => {
-            let failure = Failure::new(Kind::Input, "it is not said who can read the backup").because("the Cluster has no `spec.backup`");
-            return Err(failure.hint("add `backup: {recipients: [age1…]}` to its spec, or `encrypt: false` instead").into());
-        }
-        ([], false) => Seal::Open,
-        (recipients, _) => Seal::to(recipients)?,
-    };
-    let bucket = bucket(&task.cluster)?;
-    let stays = bucket.is_none() || wanted.folder.is_some();
-    let request = BackupRequest {
-        cluster: &task.cluster,
-        description: &task.description,
-        place: &place,
-        bucket: bucket.as_ref(),
-        stays,
-        seal: &seal,
-    };
-    engine::back_up(means.context, &request).await?;
-    if let Some(bucket) = &bucket {
-        let surplus = bucket.surplus(name, &wanted.keep, Clock::seconds()).await?;
-        bucket.remove(&surplus).await?;
-    }
-    let surplus = place.surplus(name, &wanted.keep, Clock::seconds())?;
-    place.remove(&surplus).map_err(Error::from)
-}
-
-/// The bucket, whose key has to be mounted into the operator.
-fn bucket(cluster: &Cluster) -> Result<Option<Bucket>, Error> {
-    let s3 = &cluster.settings.backup.s3;
-    if let Some(file) = [&s3.credentials, &s3.ca].into_iter().flatten().find(|file| !Path::new(&file.path).is_absolute()) {
-        let failure = Failure::new(Kind::Input, format!("`{}` is no file of the operator's", file.path.escape_debug()));
-        let failure = failure.because("the operator has no folder in which the Cluster lies, from which a path could lead");
-        return Err(failure.hint("name a file that is mounted into it, such as `/s3/credentials`").into());
-    }
-    Ok(engine::bucket_of(cluster, None)?)
 }
 
 async fn check(cluster: &Cluster, means: &Means<'_>) -> Result<(), Error> {
@@ -306,91 +263,4 @@ async fn upgrade(task: &Task, asked: &Asked, turn: Turn, means: &Means<'_>) -> R
     let request = UpgradeRequest { cluster, to, turn, wish: &wish, most_failed: None, ignored: &[], bundle, given };
     let lock = means.lock(cluster)?;
     engine::upgrade(means.context, (means.store, lock), &request, means.options).await.map(drop)
-}
-
-async fn reset(task: &Task, asked: &Asked, means: &Means<'_>) -> Result<(), Error> {
-    let (cluster, hosts) = (&task.cluster, asked.hosts.as_slice());
-    let written = asked.limit.as_ref().map(|limit| limit.text.clone()).unwrap_or_default();
-    if hosts.is_empty() || matches!(written.trim(), "all" | "*") {
-        return match reset_whole(cluster, means).await {
-            Err(Error::Unreachable(failures)) if means.gives_up => match without_silent(cluster, &failures) {
-                Some(others) => reset_whole(&others, means).await,
-                None => Err(Error::Unreachable(failures)),
-            },
-            ended => ended,
-        };
-    }
-    let lock = means.lock(cluster)?;
-    let is_member = |name: &&String| cluster.host(name).is_some_and(|host| host.roles.control_plane || host.roles.etcd);
-    if let Some(name) = hosts.iter().find(is_member) {
-        let failure = Failure::new(Kind::Input, format!("{name} can't be taken out of the cluster alone"));
-        return Err(Error::from(failure.hint("control planes and members of etcd leave by the action `remove-node.yml`")));
-    }
-    let removal =
-        Removal { hosts, drain: drains(cluster, true), silent: Silent::Refused, follows: Follows::Nothing, members: None, even: false };
-    let part = format!("--limit {written}");
-    let request = ResetRequest::Hosts { removal: &removal, part: &part };
-    engine::reset(means.context, (means.store, lock), cluster, request, means.options).await.map(drop)
-}
-
-async fn reset_whole(cluster: &Cluster, means: &Means<'_>) -> Result<(), Error> {
-    let lock = means.lock(cluster)?;
-    let request = ResetRequest::Whole { snapshot: SnapshotWish::InStore };
-    engine::reset(means.context, (means.store, lock), cluster, request, means.options).await.map(drop)
-}
-
-/// The cluster of which the hosts that don't answer are to be gone anyway, so that they are passed over; nothing if no other one is left.
-fn without_silent(cluster: &Cluster, failures: &[Failure]) -> Option<Cluster> {
-    let silent: BTreeSet<&str> = failures.iter().filter(|it| *it.due_to() == Cause::Unreachable).filter_map(Failure::host).collect();
-    let (away, hosts): (Vec<_>, Vec<_>) = cluster.hosts.iter().cloned().partition(|host| silent.contains(host.name.as_str()));
-    if away.is_empty() || hosts.is_empty() {
-        return None;
-    }
-    let leaving = cluster.leaving.iter().cloned().chain(away).collect();
-    Some(Cluster { hosts, leaving, ..cluster.clone() })
-}
-
-/// Why the operator does not do this at all, if so.
-pub(super) fn refused(verb: Verb) -> Option<Failure> {
-    let failure = match verb {
-        Verb::Recover => Failure::new(Kind::Input, "the operator does not recover an etcd that has lost its quorum")
-            .because("which member's data it is made from, and whom it gives up, is a person's to decide")
-            .hint("make a file of the cluster, and run `kokctl recover`; docs/day-two.md says how. Then an operation with `cluster.yml` goes on"),
-        _ => return None,
-    };
-    Some(failure)
-}
-
-#[cfg(test)]
-mod tests {
-    use kok_crds::operation::{ACTIONS, Effect};
-
-    use super::*;
-
-    #[test]
-    fn hosts_that_dont_answer_are_passed_over_unless_no_other_is_left() {
-        let host = |name: &str, number: u8| format!("\n  - {{name: {name}, address: 10.0.0.{number}, roles: [control-plane, worker]}}");
-        let hosts: String = [("a", 1), ("b", 2), ("c", 3)].map(|(name, number)| host(name, number)).concat();
-        let head = "apiVersion: kubeonkube.clay.io/v1alpha1\nkind: Cluster\nmetadata: {name: berlin}\nspec:\n  kubernetesVersion: 1.37.1";
-        let read = kok_crds::read_cluster("cluster.yaml", &format!("{head}\n  hosts:{hosts}\n"));
-        let Ok(cluster) = read else { unreachable!("it is right") };
-        let away = |host: &str| Failure::new(Kind::Host, "away").at(format!("host {host} (10.0.0.1)")).due(Cause::Unreachable);
-        let names = |hosts: &[kok_crds::model::Host]| hosts.iter().map(|host| host.name.clone()).collect::<Vec<_>>();
-        let all = names(&cluster.hosts);
-        let (first, others) = all.split_first().map(|(first, others)| (first.clone(), others.to_vec())).unwrap_or_default();
-        let without = without_silent(&cluster, &[away(&first)]).map(|left| (names(&left.hosts), names(&left.leaving)));
-        assert_eq!(without, Some((others, vec![first.clone()])));
-        assert!(without_silent(&cluster, &all.iter().map(|name| away(name)).collect::<Vec<_>>()).is_none());
-        let doubt = Failure::new(Kind::Host, "another host").at(format!("host {first}")).due(Cause::Doubt);
-        assert!(without_silent(&cluster, &[doubt]).is_none(), "it answers");
-    }
-
-    #[test]
-    fn what_asks_for_a_persons_decision_is_refused() {
-        let runs =
-            ACTIONS.iter().filter_map(|action| if let Effect::Runs(verb) = action.effect { Some((action.name, verb)) } else { None });
-        let names: Vec<&str> = runs.filter(|(_, verb)| refused(*verb).is_some()).map(|(name, _)| name).collect();
-        assert_eq!(names, ["recover", "recover-control-plane"]);
-        assert!(refused(Verb::Recover).is_some_and(|failure| failure.hint.is_some_and(|hint| hint.contains("kokctl recover"))));
-    }
 }

@@ -10,12 +10,13 @@ use flate2::read::GzDecoder;
 use flate2::write::GzEncoder;
 use kok_crds::model::Cluster;
 use kok_crds::operation::{Effect, Invocation, Operation, Verb};
-use kok_crds::{File, Input, Role, read_input};
+use kok_crds::{File, Input, Intent, Role, read_input};
 use kok_tasks::support::redacted;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 use std::io::{Read as _, Write as _};
 use std::path::Path;
+use zeroize::Zeroizing;
 
 use super::object::Reference;
 use crate::failure::{Failure, Kind};
@@ -126,6 +127,8 @@ pub(super) struct Task {
     pub(super) cluster: Cluster,
     /// What the files say of the cluster, without what looks like a secret.
     pub(super) description: String,
+    /// What opens the backup that is restored, if the operation names it.
+    pub(super) identity: Option<Zeroizing<Vec<u8>>>,
 }
 
 /// Where everything stands that tasks are read of.
@@ -168,7 +171,20 @@ fn task(sources: Sources<'_>, operation: &Operation, place: usize, verb: Verb) -
     login::prepare(&mut cluster, key, sources.files, sources.known_hosts).map_err(|failure| vec![failure])?;
     let as_given = || serde_json::to_string_pretty(&sources.snapshot.cluster).unwrap_or_default() + "\n";
     let description = redacted(&input.inline_file().unwrap_or_else(as_given));
-    Ok(Task { verb, place, is_main: place == operation.pre_hooks.len(), input, cluster, description })
+    let identity = identity(&input, verb, sources.files).map_err(|failure| vec![failure])?;
+    Ok(Task { verb, place, is_main: place == operation.pre_hooks.len(), input, cluster, description, identity })
+}
+
+/// What opens the backup that is restored. What else is wrong with the operation is said when it is carried out.
+fn identity(input: &Input, verb: Verb, files: &ObjectFiles) -> Result<Option<Zeroizing<Vec<u8>>>, Failure> {
+    let asked = input.asked(Intent { verb, dry: false }, &[]).unwrap_or_default();
+    let Some(named) = asked.restore.and_then(|restore| restore.identity) else { return Ok(None) };
+    let missing = || {
+        let failure = Failure::new(Kind::Input, "the private key of the backup is not there").at("-e identity");
+        let failure = failure.because(format!("the Secret of `spec.operator.secretFilesRef` has no key `{}`", named.text.escape_debug()));
+        failure.hint("put the file that `age-keygen -o FILE` has written into that Secret, and name its key")
+    };
+    files.get(&named.text).map(|bytes| Some(Zeroizing::new(bytes.to_vec()))).ok_or_else(missing)
 }
 
 /// The operation as one that is only about the invocation at this place.

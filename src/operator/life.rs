@@ -2,7 +2,7 @@
 
 mod approved;
 mod begin;
-mod boots;
+mod begun;
 mod end;
 mod kept;
 mod prepared;

@@ -147,6 +147,7 @@ impl Sink for EventsSink {
             EventKind::PlanMade { steps, changes } => Told::normal("PlanMade", format!("{changes} of {steps} steps change something")),
             EventKind::HostLeftOut { host, because } => Told::warning("HostUnreachable", format!("{host}: {because}")),
             EventKind::HostLost { host, because } => Told::warning("HostLost", format!("{host}: {because}")),
+            EventKind::LossTold { what } => Told::warning("DataLoss", what.clone()),
             EventKind::StepFailed { step, error, .. } if self.failed < MOST_FAILED => {
                 self.failed += 1;
                 Told::warning("StepFailed", format!("{step}: {error}"))

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use tokio::sync::watch;
 
 use super::metrics::Metrics;
+use super::object::Condition;
 use super::status::{OperationStatus, Phase};
 use crate::event::{Event, EventKind, Sink};
 
@@ -35,7 +36,11 @@ impl Sink for StatusSink {
             if matches!(event.kind, EventKind::StepDone { .. }) {
                 status.fruitless = 0;
             }
-            is_new
+            // An Event is gone within an hour, and an approval may take a night.
+            if let EventKind::LossTold { what } = &event.kind {
+                status.set(Condition { kind: "DataLoss", is: true, reason: "Told", message: what.clone() });
+            }
+            is_new || matches!(event.kind, EventKind::LossTold { .. })
         });
     }
 }

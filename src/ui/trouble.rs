@@ -18,6 +18,7 @@ pub(super) fn note(event: &EventKind) -> Option<String> {
         EventKind::HostKeyTrusted { host, key, file } => {
             Some(format!("note: the host key of {host} was not known and is trusted from now on: {key} (added to {file})"))
         }
+        EventKind::LossTold { what } => Some(what.clone()),
         EventKind::RunTakesOver { from } => Some(format!("takes over from the run {from}: what it left at work is ended first")),
         EventKind::KeysKept { path, cluster } => {
             Some(format!("note: {path} keeps the keys of {cluster} now; whoever reads it owns the cluster"))

@@ -52,7 +52,7 @@ pub use encryption::{encryption_keeper, replacing_key};
 pub use etcd_authority::etcd_keeper;
 pub(crate) use etcd_authority::looks as etcd_authority_looks;
 pub(crate) use needed::UPGRADE_ETCD;
-pub use own_authorities::{kind as authority_kind, word as authority_word};
+pub use own_authorities::{kept_certificate, kind as authority_kind, word as authority_word};
 pub use owner::{check_reset, check_strangers, keeper};
 pub(crate) use programs::{OTHER_CLOCKS, missing as missing_programs, unknown_distribution};
 pub use recovering::etcd_works;

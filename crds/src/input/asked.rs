@@ -2,6 +2,7 @@
 
 use super::Input;
 use super::pending::{counting, named, others, pending, verb, wrong_verb};
+use super::restoring::AskedRestore;
 use crate::inventory::Inventory;
 use crate::model::{Cluster, Host};
 use crate::operation::{Arguments, Effect, ExtraVar, Operation, Placed, TaskChoice, Verb};
@@ -31,6 +32,8 @@ pub struct Asked {
     pub with: Option<String>,
     /// The snapshot that etcd is recovered from (Kubespray's `etcd_snapshot`), as it was written.
     pub snapshot: Option<Placed>,
+    /// What is restored, if that is.
+    pub restore: Option<AskedRestore>,
 }
 
 /// What is about to run.
@@ -81,6 +84,7 @@ impl Input {
             (Verb::Apply, [only], _) => self.of_operation(only, intent, tasks),
             (verb, several, _) if verb.is_of_named_hosts() => self.of_named_hosts(verb, several),
             (Verb::Recover, several, _) => self.of_recovery(several),
+            (Verb::Restore, several, _) => self.of_restore(several),
             (verb @ (Verb::Renew | Verb::Defragment), several, _) => self.of_some_hosts(verb, several),
             (verb @ (Verb::Disarm | Verb::Backup), several, _) => of_whole_cluster(verb, several),
             (verb, several, _) if verb.is_of_shared_key() => of_whole_cluster(verb, several),
@@ -285,7 +289,7 @@ fn not_by_reset(operation: &Operation) -> Option<Problem> {
 }
 
 /// The only operation for a verb that is done for one at a time.
-fn only<'a>(verb: Verb, operations: &[&'a Operation]) -> Result<&'a Operation, Vec<Problem>> {
+pub(super) fn only<'a>(verb: Verb, operations: &[&'a Operation]) -> Result<&'a Operation, Vec<Problem>> {
     let [operation] = operations else {
         let names: Vec<String> = operations.iter().map(|operation| named(operation)).collect();
         let problem = Problem::new("it is not said which operation counts");
@@ -295,13 +299,13 @@ fn only<'a>(verb: Verb, operations: &[&'a Operation]) -> Result<&'a Operation, V
     Ok(operation)
 }
 
-fn is_yes(variable: &ExtraVar) -> bool {
+pub(super) fn is_yes(variable: &ExtraVar) -> bool {
     variable.boolean() == Some(true)
         || variable.text().is_some_and(|text| matches!(text.to_lowercase().as_str(), "yes" | "true" | "y" | "1" | "on"))
 }
 
 /// Such a verb has no tasks of which some could be left out, and can't be tried.
-fn not_by_named(operation: &Operation, verb: Verb) -> Option<Problem> {
+pub(super) fn not_by_named(operation: &Operation, verb: Verb) -> Option<Problem> {
     let Arguments { tags, skip_tags, check, .. } = &operation.main.arguments;
     let part = tags.first().or(skip_tags.first()).map(|part| &part.position);
     let at = part.or(check.then_some(&operation.main.position))?;

@@ -15,6 +15,7 @@ mod partly;
 mod pending;
 mod refused;
 mod remarks;
+mod restoring;
 mod sealed;
 mod without;
 
@@ -39,6 +40,7 @@ use otherwise::Defaults;
 
 pub use asked::{Asked, Intent};
 pub use file::{File, Role};
+pub use restoring::AskedRestore;
 
 /// A file with its text, decrypted if it was encrypted as a whole and can be.
 struct Text<'f> {

@@ -69,6 +69,8 @@ pub enum Verb {
     Replace,
     /// Take the cluster down.
     Reset,
+    /// Bring the cluster back to what a backup has of it.
+    Restore,
     /// Replace the key that Secrets are encrypted with.
     RotateKey,
     /// Encrypt what etcd holds as the file asks for it.
@@ -116,6 +118,7 @@ impl Verb {
             Self::Renew => "certs renew",
             Self::Replace => "replace",
             Self::Reset => "reset",
+            Self::Restore => "restore",
             Self::RotateKey => "secrets rotate-key",
             Self::ChangeEncryption => "secrets change-encryption",
             Self::RotateTokenKey => "certs rotate service-account",
@@ -219,7 +222,7 @@ pub static ACTIONS: &[Action] = &[
     runs("renew-certs", Verb::Renew),
     runs("replace", Verb::Replace),
     runs("reset", Verb::Reset),
-    planned("restore", "type `kokctl restore FILE -f …`: what is lost by it is asked of a person"),
+    runs("restore", Verb::Restore),
     refused("rh8-compat", NEEDLESS),
     runs("rotate-ca-etcd", Verb::RotateAuthority(AuthorityName::Etcd)),
     runs("rotate-ca-etcd-finish", Verb::EndAuthority(AuthorityName::Etcd)),

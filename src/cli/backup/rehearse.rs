@@ -8,7 +8,7 @@ use kok_crds::model::Cluster;
 use kok_tasks::backup::{Manifest, Rehearsed, RehearsedKind};
 use serde::Serialize;
 
-use super::{FolderArgument, IdentityArgument, Local, shown, told};
+use super::{FolderArgument, IdentityArgument, local, shown, told};
 use crate::backup::{Spool, read};
 use crate::cli::common::print_json;
 use crate::cli::files::{ExtraVars, NamedFiles};
@@ -64,7 +64,7 @@ pub(super) async fn run(arguments: &Arguments) -> Result<(), Vec<Failure>> {
     let identities = arguments.identity.read().map_err(one)?;
     let backup = arguments.chosen(&cluster).await.map_err(one)?;
     let began = Instant::now();
-    let local = Local::of(&backup, Some(&cluster)).await.map_err(one)?;
+    let local = local(&backup, Some(&cluster)).await.map_err(one)?;
     let mut spool = Spool::create(&engine::FolderStore::new(process::state().map_err(one)?).snapshots_of(&cluster.name)).map_err(one)?;
     let named = |failure: Failure| vec![failure.at(shown(&backup))];
     let contents = tokio::task::block_in_place(|| read(local.path(), identities.as_ref(), Some(&mut spool))).map_err(named)?;

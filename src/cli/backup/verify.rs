@@ -6,7 +6,7 @@ use clap::Args;
 use kok_tasks::backup::Manifest;
 
 use super::list::age;
-use super::{Local, shown};
+use super::{local, shown};
 use crate::backup::{Identities, check};
 use crate::cli::files::{ClusterFiles, ExtraVars};
 use crate::cli::table::{size, table};
@@ -56,7 +56,7 @@ pub(super) async fn run(arguments: &Arguments) -> Result<(), Vec<Failure>> {
         [] => None,
         files => Some(ClusterFiles::of_paths(files.to_vec()).without_manifests(&arguments.extra)?.1),
     };
-    let local = Local::of(&arguments.file, cluster.as_ref()).await.map_err(one)?;
+    let local = local(&arguments.file, cluster.as_ref()).await.map_err(one)?;
     let named = |failure: Failure| vec![failure.at(shown(&arguments.file))];
     let contents = tokio::task::block_in_place(|| check(local.path(), identities.as_ref())).map_err(named)?;
     told(&contents.manifest, Clock::seconds()).iter().for_each(|text| line(text));

@@ -6,6 +6,7 @@ use kok_tasks::recovery::{Candidate, Origin, Recovery};
 
 use super::super::reset::ask_words;
 use crate::clock::moment;
+use crate::engine::Survey;
 use crate::failure::{Failure, Kind};
 use crate::ui::status_line;
 
@@ -61,14 +62,14 @@ pub(super) fn show(candidates: &[Candidate], lost: &[String], taken: Option<&str
 /// [`Failure`] if somebody says no, or nobody can be asked.
 pub(in crate::cli) fn agreed(
     (cluster, recovery): (&Cluster, &Recovery),
-    (candidates, parties): (&[Candidate], &[String]),
+    survey: &Survey,
     yes: bool,
     at: Option<&Position>,
 ) -> Result<(), Failure> {
     let lost: Vec<String> = recovery.lost.iter().cloned().collect();
     let taken = Some(&recovery.host).filter(|_| recovery.origin == Origin::Member).map(String::as_str);
-    lines(candidates, &lost, taken, !recovery.origin.replaces()).iter().for_each(|text| status_line(text));
-    let words = words(recovery, candidates, parties);
+    lines(&survey.candidates, &lost, taken, !recovery.origin.replaces()).iter().for_each(|text| status_line(text));
+    let words = survey.loss(recovery);
     match at {
         _ if yes => status_line(&words),
         Some(at) => {
@@ -87,34 +88,6 @@ fn declined(what: &str, failure: Failure) -> Failure {
     let because = failure.because.unwrap_or_else(|| "another name was typed than the cluster's".to_owned());
     let failure = Failure::new(Kind::Declined, format!("{what} was not confirmed")).because(because);
     failure.hint("nothing was changed; with --yes nobody is asked")
-}
-
-/// What is going to happen, and what is lost by it.
-fn words(recovery: &Recovery, candidates: &[Candidate], parties: &[String]) -> String {
-    let Recovery { host, origin, lost, .. } = recovery;
-    let still = listed(parties.iter().map(String::as_str));
-    let revision = candidates.iter().find(|candidate| candidate.host == *host).and_then(|candidate| candidate.revision);
-    let from = match (origin, revision) {
-        (Origin::Snapshot { .. }, _) => format!("the snapshot, on {host}: ALL THAT WAS WRITTEN SINCE IT WAS TAKEN IS LOST"),
-        (Origin::Backup { is_elsewhere: false, .. }, _) => format!("the backup, on {host}: ALL THAT WAS WRITTEN SINCE IT WAS MADE IS LOST"),
-        (Origin::Backup { is_elsewhere: true, .. }, _) => format!(
-            "the backup, on {host}: all that was written here is lost; the hosts of before are no nodes any more, and their pods are started on those of the file"
-        ),
-        (Origin::Member, Some(revision)) => {
-            format!("what {host} has, up to revision {revision}, and what else stands in its log: WHAT ONLY OTHER MEMBERS HAD IS LOST")
-        }
-        (Origin::Member, None) => format!("what {host} has: WHAT ONLY OTHER MEMBERS HAD IS LOST"),
-    };
-    let names = || listed(lost.iter().map(String::as_str));
-    let gone = match lost.len() {
-        0 => String::new(),
-        1 => format!(" {} is no part of the cluster any more, and kept out.", names()),
-        _ => format!(" {} are no part of the cluster any more, and kept out.", names()),
-    };
-    format!(
-        "API servers and etcd end on {still}; what each has of etcd is kept there as it is, in {}. A new etcd is made from {from}. The others join it.{gone}",
-        recovery.kept()
-    )
 }
 
 /// What is said in the end.
@@ -162,18 +135,5 @@ mod tests {
         assert_eq!(shown[1], "cp2   runs, no leader  42        42    42     1970-01-01 00:00:00  34.1 MB  taken");
         assert!(shown[2].starts_with("cp3   does not run     -") && shown[2].ends_with("none"), "{}", shown[2]);
         assert!(shown[3].starts_with("cp1   given up"), "{}", shown[3]);
-    }
-
-    #[test]
-    fn what_is_lost_is_said() {
-        let recovery =
-            |origin| Recovery { id: "r".to_owned(), host: "cp2".to_owned(), origin, least: 0, newest: 0, lost: ["cp1".to_owned()].into() };
-        let said = words(&recovery(Origin::Member), &[candidate("cp2", Some(42))], &["cp2".to_owned(), "cp4".to_owned()]);
-        assert!(said.starts_with("API servers and etcd end on cp2, cp4; "), "{said}");
-        assert!(said.contains("up to revision 42") && said.contains("/var/lib/etcd/before-r") && said.contains("cp1 is no part"), "{said}");
-        let said = words(&recovery(Origin::Snapshot { sha256: String::new() }), &[], &[]);
-        assert!(said.contains("SINCE IT WAS TAKEN"), "{said}");
-        let said = words(&recovery(Origin::Backup { sha256: String::new(), is_elsewhere: false }), &[], &[]);
-        assert!(said.contains("SINCE IT WAS MADE"), "{said}");
     }
 }

@@ -56,7 +56,12 @@ pub(super) async fn texts(links: &Links, host: &str) -> Result<Vec<Zeroizing<Str
 ///
 /// # Errors
 /// All that keeps it.
-pub async fn check_hosts(context: &Context, cluster: &Cluster, own: &[&str], backup: (&Manifest, &Escrow)) -> Result<(), Vec<Failure>> {
+pub(in super::super) async fn check_hosts(
+    context: &Context,
+    cluster: &Cluster,
+    own: &[&str],
+    backup: (&Manifest, &Escrow),
+) -> Result<(), Vec<Failure>> {
     let wanted = |name: &str| own.contains(&name) && cluster.host(name).is_some_and(|host| host.roles.control_plane);
     let (links, unreachable) = connect_each(cluster, wanted, &context.transport, &context.events).await?;
     let mut failures: Vec<Failure> = unreachable.into_values().collect();

@@ -6,7 +6,7 @@ use kok_tasks::gate::member_url;
 use kok_tasks::observe::Look;
 use kok_tasks::plan::{self, Inputs, Plan, Recovering, RecoveryStage, Refusal, Seen};
 use kok_tasks::preconditions;
-use kok_tasks::recovery::{self, Candidate, Origin, Recovery};
+use kok_tasks::recovery::{self, Candidate, Course, Origin, Recovery};
 
 use super::super::context::Context;
 use super::super::given::Given;
@@ -25,6 +25,21 @@ pub struct Survey {
     pub parties: Vec<String>,
     /// Why none may begin.
     pub refused: Vec<Failure>,
+    /// How far the one has come that is meant.
+    pub standing: RecoveryStanding,
+}
+
+/// How far a recovery has come, as hosts say.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum RecoveryStanding {
+    /// No host knows of it.
+    NotBegun,
+    /// It has begun, and not come to its end.
+    UnderWay,
+    /// The one of this name has.
+    Another(String),
+    /// There is a new etcd. What else the file wants is done by an apply.
+    Ended,
 }
 
 /// What is to be done about etcd now.
@@ -54,18 +69,30 @@ fn begins(cluster: &Cluster, lost: &[String], replaces: bool, seen: &Seen) -> Ve
     if replaces { preconditions::check_restore(cluster, lost, seen) } else { preconditions::check_recovery(cluster, lost, seen) }
 }
 
-/// Asks the members what they have. Nothing is changed. `replaces` is for a backup that takes the place of an etcd, whether it works or not.
+/// Asks the members what they have. Nothing is changed. `replaces` is for a backup that takes the place of an etcd, whether it works or not; `id` is the
+/// name of the recovery that is meant, of which is told how far it has come.
 ///
 /// # Errors
 /// [`Failure`]s of hosts that don't answer and are not given up, and of hosts that are given up and answer.
-pub async fn survey(context: &Context, cluster: &Cluster, lost: &[String], replaces: bool) -> Result<Survey, Vec<Failure>> {
+pub async fn survey(context: &Context, cluster: &Cluster, lost: &[String], (id, replaces): (&str, bool)) -> Result<Survey, Vec<Failure>> {
+    let strangers = lost.iter().filter(|name| cluster.host(name).is_some_and(|host| !recovery::takes_part(host)));
+    let strangers: Vec<Failure> = strangers.map(|name| no_party(name)).collect();
+    if !strangers.is_empty() {
+        return Err(strangers);
+    }
     let tolerance = Tolerance { holder: true, ..Tolerance::default() };
     let (observed, begun) = members(cluster, lost, tolerance, context).await?;
     let seen = &observed.seen;
-    let refusals = begun.map_or_else(|| begins(cluster, lost, replaces, seen), |begun| vec![has_begun(&begun)]);
+    let has_ended = || cluster.hosts.iter().any(|host| Course::has_ended(id, &host.name, seen));
+    let (standing, refusals) = match &begun {
+        Some(begun) if begun.id == id => (RecoveryStanding::UnderWay, Vec::new()),
+        Some(other) => (RecoveryStanding::Another(other.id.clone()), vec![has_begun(other)]),
+        None if has_ended() => (RecoveryStanding::Ended, Vec::new()),
+        None => (RecoveryStanding::NotBegun, begins(cluster, lost, replaces, seen)),
+    };
     let is_ours = |host: &&Host| seen.facts(&host.name).is_some_and(|facts| facts.cluster.as_ref() == Some(&cluster.name));
     let parties = recovery::parties(cluster).filter(is_ours).map(|host| host.name.clone()).collect();
-    Ok(Survey { candidates: recovery::candidates(cluster, seen), parties, refused: refused(Kind::Host)(refusals) })
+    Ok(Survey { candidates: recovery::candidates(cluster, seen), parties, refused: refused(Kind::Host)(refusals), standing })
 }
 
 /// Makes the plan of what is next, with the recovery that it is of; none of any where there is nothing left to do of one, and etcd works.
@@ -157,6 +184,13 @@ fn strange(name: &str) -> Failure {
     let failure = Failure::new(Kind::Host, format!("{name} is no host of the file")).at("--lost");
     let failure = failure.because("the recovery has begun, and the file and what the hosts say of it are all that is known of members");
     failure.hint("look at how it is written")
+}
+
+fn no_party(host: &str) -> Failure {
+    let failure = Failure::new(Kind::Input, format!("{host} can't be given up")).at(format!("host {host}"));
+    failure
+        .because("it is no member of etcd and no control plane")
+        .hint("leave it out; what is wrong with it is mended afterwards, by apply or replace")
 }
 
 fn answers(host: &str) -> Failure {

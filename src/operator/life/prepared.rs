@@ -7,6 +7,7 @@ use k8s_openapi::api::core::v1::Secret;
 use serde_json::{Value, json};
 use tokio::time::timeout;
 
+use super::super::approval::Mode;
 use super::super::attend::Objects;
 use super::super::carry_out::refused;
 use super::super::inputs::{self, Key, ObjectFiles, Snapshot, Sources, Task, Unready, gather, key, named_files};
@@ -30,7 +31,8 @@ impl Life {
         self.fetch_known(&known).await?;
         let sources = Sources { snapshot: &snapshot, operation: &operation, key: key.as_ref(), files: &files, known_hosts: &known.path };
         let tasks = inputs::tasks(sources).map_err(|failures| End::failed("InputRefused", first(failures)))?;
-        if let Some(failure) = tasks.iter().find_map(|task| refused(task.verb)) {
+        let mode = Mode::of(&self.found.operation.data);
+        if let Some(failure) = tasks.iter().find_map(|task| refused(task.verb, mode)) {
             return Err(End::failed("ActionRefused", failure.at(format!("ClusterOperation {}", self.at.operation))));
         }
         self.told_inputs(&snapshot, key.as_ref());

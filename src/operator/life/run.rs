@@ -15,7 +15,7 @@ use tokio::time::timeout;
 
 use super::super::approval::{Gate, Mode};
 use super::super::attend::Wish;
-use super::super::carry_out::{Means, carry_out};
+use super::super::carry_out::{Means, RecoveryNames, carry_out};
 use super::super::cluster_status::Said;
 use super::super::inputs::{Snapshot, Task};
 use super::super::made::{Made, Why};
@@ -25,7 +25,7 @@ use super::super::owned::{Put, taken};
 use super::super::retry::{Class, Next, RETRIES, Tries};
 use super::super::sink::StatusSink;
 use super::super::status::{ANSWER, OperationStatus};
-use super::boots::{Boots, Keeper};
+use super::begun::{Boots, Keeper};
 use super::end::is_changing;
 use super::{End, Failure, Kind, Life, Phase, Verb, first};
 use crate::clock::Clock;
@@ -51,6 +51,8 @@ struct Attempts {
     take_over: bool,
     /// The boot ids of hosts that the task starts anew, if it was begun before.
     boots: Boots,
+    /// By which it knows its recovery, if it is one.
+    recovery: Arc<RecoveryNames>,
     approved: Option<String>,
     shown: Option<PlanDocument>,
 }
@@ -60,7 +62,7 @@ impl Attempts {
         let retries = operation.pointer("/spec/operator/retries").and_then(Value::as_u64);
         let retries = retries.and_then(|retries| u32::try_from(retries).ok()).unwrap_or(RETRIES);
         let (mode, tries) = (Mode::of(operation), Tries::default());
-        Self { mode, retries, tries, take_over: false, boots: Boots::new(), approved: None, shown: None }
+        Self { mode, retries, tries, take_over: false, boots: Boots::new(), recovery: Arc::default(), approved: None, shown: None }
     }
 }
 
@@ -82,6 +84,9 @@ impl Life {
             if task.verb == Verb::Reboot {
                 attempts.boots = self.boots(task).await?;
             }
+            if matches!(task.verb, Verb::Recover | Verb::Restore) {
+                attempts.recovery = Arc::new(self.recovery(task).await?);
+            }
             let began = Instant::now();
             let gate = Arc::new(Gate::new(attempts.mode, attempts.approved.clone()));
             let done = self.run(task, snapshot, &attempts, &gate).await;
@@ -94,7 +99,7 @@ impl Life {
                     attempts.approved = Some(self.approved(&plan, attempts.shown.as_ref()).await?);
                     attempts.shown = Some(plan);
                 }
-                (Err(error), _) => self.failed(error, &mut attempts).await?,
+                (Err(error), _) => self.failed(error, task.verb, &mut attempts).await?,
             }
         }
     }
@@ -109,14 +114,14 @@ impl Life {
     }
 
     /// Returns when it is to be tried again.
-    async fn failed(&mut self, error: Error, attempts: &mut Attempts) -> Result<(), End> {
+    async fn failed(&mut self, error: Error, verb: Verb, attempts: &mut Attempts) -> Result<(), End> {
         // Who was to end has ended; and who has lost the Lease says nothing about it.
         if *self.wish.borrow() != Wish::None {
             return Err(End::Stopped);
         }
         let class = Class::of(&error);
         let holder = if let Error::Held { by, .. } = &error { Some(by.clone()) } else { None };
-        let failure = first(error.failures(of_outcome));
+        let failure = first(error.failures(|outcome| of_outcome(outcome, verb)));
         self.writer.change(|status| status.error = Some(failure.clone()));
         self.held_by(holder.as_deref()).await;
         attempts.take_over = self.may_take_over(holder.as_deref()).await;
@@ -177,7 +182,8 @@ impl Life {
         let (bundle, engine) = (shared.settings.bundle.clone(), shared.engine.clone());
         let (take_over, boots) = (attempts.take_over, attempts.boots.clone());
         let gives_up = Made::of(&self.found.operation).is_some_and(|made| made.why == Why::Deletion && made.note.gives_up);
-        let (keeper, noted) = Keeper::new(Arc::clone(gate), &boots);
+        let (recovery, is_dry) = (Arc::clone(&attempts.recovery), attempts.mode == Mode::DryRun);
+        let (keeper, noted) = Keeper::new(Arc::clone(gate), &boots, Arc::clone(&recovery));
         let keeping = self.keeps_journal(&name);
         let listener = tokio::spawn(pass_on(self.wish.clone(), stop, self.writer.sender()));
         self.writer.change(|status| (status.run, status.error) = (Some(name.clone()), None));
@@ -188,7 +194,8 @@ impl Life {
             let approve = |plan: &Plan| gate.judge(plan, &of.cluster, &given);
             let begins = || keeper.begins();
             let options = Options { take_over, approve: &approve, begins: &begins, ..Options::unattended(&name) };
-            let means = Means { context: &context, store: &store, bundle, given: &given, options, boots: &boots, gives_up };
+            let (boots, recovery) = (&boots, &*recovery);
+            let means = Means { context: &context, store: &store, bundle, given: &given, options, boots, gives_up, recovery, is_dry };
             let _ = sender.send(engine.block_on(carry_out(&of, &means)));
         };
         let thread = thread::Builder::new().name("run".to_owned()).stack_size(STACK).spawn(work);
@@ -309,17 +316,23 @@ fn given(snapshot: &Snapshot) -> Result<Given, Error> {
     Ok(Given { token, new_cluster_id: snapshot.new_cluster_id.clone(), prune: false })
 }
 
-fn of_outcome(outcome: &Outcome) -> Vec<Failure> {
+fn of_outcome(outcome: &Outcome, verb: Verb) -> Vec<Failure> {
+    let hint = match verb {
+        // Another one of the same action would begin from the backup or the snapshot once more, where the new etcd works by now.
+        Verb::Recover | Verb::Restore => {
+            "mend the cause. Where the API answers, an operation with `cluster.yml` does the rest; where it does not, another one of this action goes on"
+        }
+        _ => "mend the cause, and make another operation: it goes on where this one stopped",
+    };
     let failed = outcome.failed.iter().map(|step| {
         let what = if step.unknown { "it is not known whether it was done" } else { "failed" };
         let failure = Failure::new(Kind::Incomplete, format!("{}: {what}", step.title)).at(step.step.to_string());
-        failure.because(step.error.clone()).hint("mend the cause, and make another operation: it goes on where this one stopped")
+        failure.because(step.error.clone()).hint(hint)
     });
     let failed: Vec<Failure> = failed.collect();
     if !failed.is_empty() {
         return failed;
     }
     let what = if outcome.taken_over { "another run has taken over the hosts" } else { "the run was stopped" };
-    let failure = Failure::new(Kind::Incomplete, what).hint("make another operation: it goes on where this one stopped");
-    vec![Failure { because: outcome.stopped.clone(), ..failure }]
+    vec![Failure { because: outcome.stopped.clone(), ..Failure::new(Kind::Incomplete, what).hint(hint) }]
 }

@@ -97,7 +97,9 @@ pub fn fits_host(manifest: &Manifest, wanted: &Trusts, host: &str, (has, runs): 
     let other = |what: &str, file: &str| {
         let refusal = Refusal::new(format!("the backup has another {what} than the host"));
         let refusal = refusal.because(format!("{file} there is not the one that is in the backup, or is missing"));
-        refusal.hint("take a backup that was made since the keys of the cluster were replaced; to put the keys of a backup onto hosts is not possible yet")
+        refusal.hint(
+            "take a backup that was made since the keys of the cluster were replaced; or restore it onto other hosts, with --new-hosts",
+        )
     };
     for (kind, fingerprint) in &wanted.authorities {
         if !has.authorities.iter().any(|(known, is)| known == kind && is == fingerprint) {

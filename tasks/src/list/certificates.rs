@@ -84,7 +84,8 @@ fn plan(view: &HostView<'_>, draft: &mut Draft<'_>) -> Result<(), Refusal> {
         existing(view, draft, seen)?;
     }
     for material in kubeconfigs(view.cluster(), roles) {
-        let wrong = fresh.then(|| "the certificate authority is new".to_owned()).or_else(|| wrong_kubeconfig(view, seen, material));
+        let is_new = fresh && preconditions::kept_certificate(view.cluster(), AuthorityKind::Kubernetes).is_none();
+        let wrong = is_new.then(|| "the certificate authority is new".to_owned()).or_else(|| wrong_kubeconfig(view, seen, material));
         let step = file(view, draft, material, wrong);
         draft.needs(&step, &folder, Reason::Inside);
         if fresh {

@@ -2,6 +2,7 @@
 
 use kok_crds::counted;
 
+use super::tasks_of::add_end;
 use crate::change::{Change, ChangeKind, Verdict, seen};
 use crate::observe::{Look, Observations, PathState};
 use crate::resources::{Act, NOT_AS_SENT};
@@ -26,6 +27,9 @@ const FOLDER: &str = "/etc/kubernetes/pki";
 
 /// Authorities of a control plane and of a host of etcd: without its own, a tree is none of ours. All of it comes by one rename.
 const AUTHORITIES: [&str; 2] = ["pki/ca.crt", "pki/etcd/ca.crt"];
+
+/// Static pods whose containers mount the folder.
+const MOUNTED_BY: [&str; 3] = ["etcd", "kube-apiserver", "kube-controller-manager"];
 
 impl PkiTree {
     pub(super) fn looks(&self) -> Vec<Look> {
@@ -61,6 +65,10 @@ impl PkiTree {
         // Never over an existing authority: an empty folder may go, anything else stops here.
         fragment.line(&format!("if [ -e {FOLDER} ]; then rmdir {FOLDER}; fi"));
         fragment.line(&format!("mv -T /etc/kubernetes/.kokctl-pki {FOLDER}\nsync /etc/kubernetes"));
+        // Containers of before have a folder mounted that somebody has removed, and would never see this one.
+        fragment.line("if [ -x /usr/local/bin/ctr ] && systemctl is-active --quiet kubelet.service; then");
+        add_end(&mut fragment, &MOUNTED_BY);
+        fragment.line("fi");
         Act::Script(fragment)
     }
 

@@ -56,8 +56,14 @@ pub(super) fn diff_of(readers: Readers<'_>, seen: &Observations) -> Verdict {
 
 /// Ends these programs.
 pub(super) fn end(programs: &[&str]) -> Act {
-    let mut fragment = Fragment::text(TASKS_OF);
+    let mut fragment = Fragment::default();
+    add_end(&mut fragment, programs);
+    Act::Script(fragment)
+}
+
+/// Adds what ends these programs, where they run.
+pub(super) fn add_end(fragment: &mut Fragment, programs: &[&str]) {
+    fragment.line(TASKS_OF);
     fragment.line(END_TASK);
     programs.iter().for_each(|program| fragment.line(&format!("end_task {program}")));
-    Act::Script(fragment)
 }

@@ -51,7 +51,7 @@ pub use looks::looks;
 pub use make::{Inputs, Making, Seen, make, make_part};
 pub use reason::Reason;
 pub use reboot::{Reboots, boots, reboot, reboot_looks};
-pub use recover::{Recovering, RecoveryStage, recover, recovery_looks, take_back};
+pub use recover::{Recovering, RecoveryStage, begins_recovery, recover, recovery_looks, take_back};
 pub use refusal::Refusal;
 pub use renew::{renew, renew_looks};
 pub use reset::{reset, reset_looks};

@@ -59,6 +59,15 @@ pub struct Recovering<'a> {
     pub snapshot: Option<&'a Artifact>,
 }
 
+/// The step that says on a host what is under way. Before it nothing is changed.
+const BEGUN: &str = "begun";
+
+/// Whether a plan begins a recovery: that of a later stage, or of one that goes on, says so on no host.
+#[must_use]
+pub fn begins_recovery(plan: &Plan) -> bool {
+    plan.changes().any(|(step, _)| step.id == StepId::new(step.id.host(), TASK, BEGUN))
+}
+
 /// What a first look at a host asks.
 #[must_use]
 pub fn recovery_looks(host: &Host) -> Looks {
@@ -204,7 +213,7 @@ fn no_snapshot(wanted: Recovering<'_>, seen: &Seen) -> Option<Refusal> {
 /// One host after another would do, but none has anything to lose by all of them at once.
 fn aside<'a>(inputs: &Inputs<'_>, recovery: &Recovery, parties: &[&'a Host], seen: &Seen) -> Vec<Draft<'a>> {
     let is_unit = |host: &Host| host.roles.etcd && inputs.cluster.has_etcd_units();
-    let begun = |host: &Host| StepId::new(&host.name, TASK, "begun");
+    let begun = |host: &Host| StepId::new(&host.name, TASK, BEGUN);
     let still = |host: &Host| StepId::new(&host.name, TASK, "still");
     // Once the new etcd was started, it is what runs on its host, and where nothing says any more that this is under way, nothing is left to do.
     let was_started = course(recovery, seen) >= Course::Started;
@@ -213,7 +222,7 @@ fn aside<'a>(inputs: &Inputs<'_>, recovery: &Recovery, parties: &[&'a Host], see
     let hosts: Vec<&Host> = parties.iter().filter(|host| !stays(host)).copied().collect();
     let draft = |host: &&'a Host| {
         let mut draft = Draft::new(&host.name, TASK);
-        draft.add("begun", Resource::File(File::text(MARKER, recovery.text())));
+        draft.add(BEGUN, Resource::File(File::text(MARKER, recovery.text())));
         let (plane, unit) = (host.roles.control_plane, is_unit(host));
         let stands = draft.add("still", Operation::StandStill(StandStill { recovery: recovery.clone(), plane, unit }));
         draft.within(STILL);

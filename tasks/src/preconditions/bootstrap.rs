@@ -3,7 +3,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use kok_crds::model::{Cluster, Host};
+use kok_pki::AuthorityKind;
 
+use super::own_authorities::kept_certificate;
 use super::owner::keeper;
 use super::{Findings, control_planes, etcd_authority, moved};
 use crate::list::founding;
@@ -127,10 +129,11 @@ impl<'a> State<'a> {
         // As a unit, etcd may have been started before a control plane had its authorities.
         let had_them = !self.cluster.has_etcd_units() || self.founded;
         let is_ours = self.is_claimed(host) == Some(true) && self.has(host, DATA) == Some(true) && had_them;
-        (all_asked && is_ours && keeper(self.cluster, self.seen).is_none()).then(|| {
+        let is_known = || keeper(self.cluster, self.seen).is_some() || kept_certificate(self.cluster, AuthorityKind::Kubernetes).is_some();
+        (all_asked && is_ours && !is_known()).then(|| {
             Refusal::new("the cluster has lost its certificate authorities")
                 .because(format!("{DATA} is there, and no control plane has /etc/kubernetes/pki/ca.crt"))
-                .hint("restore /etc/kubernetes/pki of one control plane from a backup; or, if the cluster can go, take it down with `kokctl reset`")
+                .hint("bring them back out of a backup of kokctl's: `kokctl restore BACKUP --only-pki`, or by hand onto one control plane; or, if the cluster can go, take it down with `kokctl reset`")
         })
     }
 

@@ -85,11 +85,19 @@ pub(super) fn check_kept(cluster: &Cluster, seen: &Seen, found: &mut Findings) {
     }
 }
 
+/// The certificate of an authority that is kept of the cluster on the user's side.
+#[must_use]
+pub fn kept_certificate(cluster: &Cluster, kind: AuthorityKind) -> Option<String> {
+    let kept = cluster.settings.certificates.escrow.as_ref()?.kept.as_ref()?;
+    let kept = Escrow::parse(&Secret::new(String::from_utf8_lossy(kept.expose()).into_owned())).ok()?;
+    Some(kept.authorities().get(kind).certificate_pem().to_owned())
+}
+
 fn way_out(file: &EscrowFile) -> &'static str {
     if file.is_lent { OF_OTHERS } else { ANOTHER }
 }
 
-const OF_OTHERS: &str = "name hosts that have no cluster; or, if this one can go, take it down with `kokctl reset`";
+const OF_OTHERS: &str = "the backup is of another cluster, or from before its keys were replaced: take another one; or, if this cluster can go, take it down with `kokctl reset`";
 
 const ANOTHER: &str =
     "name another file as `escrow`, and apply puts in what the hosts have; or, if the cluster can go, take it down with `kokctl reset`";

@@ -3,6 +3,7 @@
 use kok_crds::model::{Cluster, Host};
 use kok_pki::{AuthorityKind, trust_one};
 
+use super::own_authorities::kept_certificate;
 use super::{Findings, Scope, ownership, recovering};
 use crate::facts::HostFacts;
 use crate::issued;
@@ -158,20 +159,19 @@ pub(super) fn authorities(cluster: &Cluster, seen: &Seen, found: &mut Findings) 
     let first = || cluster.control_planes().next().filter(|_| all_asked);
     let keeper = keeper(cluster, seen);
     let Some(first) = keeper.or_else(first) else { return };
-    let given = issued::certificate_elsewhere(cluster, AuthorityKind::Kubernetes).filter(|_| keeper.is_none()).map(str::trim);
-    let ours = keeper.and_then(|keeper| authority(keeper, seen)).or(given);
+    let given = given_authority(cluster).filter(|_| keeper.is_none());
+    let ours = keeper.and_then(|keeper| authority(keeper, seen)).or(given.as_ref().map(|(certificate, _)| certificate.as_str()));
     // Of a host that says to be another cluster's, that is said.
     let of_another = |host: &Host| seen.facts(&host.name).is_some_and(|facts| of_another_cluster(&cluster.name, facts).is_some());
     let is_ours = |theirs: &str| ours.is_some_and(|ours| trust_one(ours, theirs));
     let theirs = |host: &&Host| authority(host, seen).is_some_and(|theirs| !is_ours(theirs)) && !of_another(host);
     for host in cluster.hosts.iter().filter(theirs) {
-        let other = given.map_or_else(|| format!("that of the control plane {}", first.name), |_| "the one that the file gives".to_owned());
+        let other = given.as_ref().map_or_else(|| format!("that of the control plane {}", first.name), |(_, words)| (*words).to_owned());
         let ca = format!("its /etc/kubernetes/pki/ca.crt is not {other}");
         let refusal = if keeper.is_none() && is_recorded(cluster, host, seen) {
             let none = if given.is_some() { ", and no control plane has one" } else { ", which has none" };
-            Refusal::new("it still belongs to an earlier cluster of this name")
-                .because(format!("{ca}{none}: a reset did not come to its end"))
-                .hint("finish it with `kokctl reset`, then apply")
+            let is_claimed = cluster.control_planes().any(|host| is_recorded(cluster, host, seen));
+            of_earlier(&format!("{ca}{none}"), is_claimed, kept_certificate(cluster, AuthorityKind::Kubernetes).is_some())
         } else {
             // The first control plane may be this host itself: there is nothing to compare it with.
             let of_nobody = "its /etc/kubernetes/pki/ca.crt is not of this cluster: no control plane has one of its own".to_owned();
@@ -181,6 +181,29 @@ pub(super) fn authorities(cluster: &Cluster, seen: &Seen, found: &mut Findings) 
         };
         found.refuse(refusal.at(format!("host {} ({})", host.name, host.address)));
     }
+}
+
+/// A host that has an authority where no control plane has any. Where these belong to the cluster they may have lost theirs.
+fn of_earlier(because: &str, is_claimed: bool, is_kept: bool) -> Refusal {
+    let refusal = Refusal::new("it still belongs to an earlier cluster of this name");
+    match (is_claimed, is_kept) {
+        (_, true) => refusal.because(format!("{because}: the authority was replaced since, or a reset did not come to its end")).hint(
+            "take a backup from after that, or another escrow; or finish the reset with `kokctl reset`, then apply",
+        ),
+        (true, false) => refusal
+            .because(format!("{because}: the control planes have lost /etc/kubernetes/pki, or a reset did not come to its end"))
+            .hint("lost keys come back out of a backup: `kokctl restore BACKUP --only-pki`; or finish the reset with `kokctl reset`, then apply"),
+        (false, false) => {
+            refusal.because(format!("{because}: a reset did not come to its end")).hint("finish it with `kokctl reset`, then apply")
+        }
+    }
+}
+
+/// The one that hosts get where no control plane has any, and whose it is in words: what the file gives, or what is kept of the cluster.
+fn given_authority(cluster: &Cluster) -> Option<(String, &'static str)> {
+    let of_file = issued::certificate_elsewhere(cluster, AuthorityKind::Kubernetes);
+    let of_file = of_file.map(|certificate| (certificate.trim().to_owned(), "the one that the file gives"));
+    of_file.or_else(|| Some((kept_certificate(cluster, AuthorityKind::Kubernetes)?.trim().to_owned(), "the one that is kept of it")))
 }
 
 fn authority<'a>(host: &Host, seen: &'a Seen) -> Option<&'a str> {

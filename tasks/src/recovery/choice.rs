@@ -6,7 +6,7 @@ use crate::observe::{EtcdData, EtcdState};
 use crate::plan::Seen;
 
 /// A host that answers and may have data of a member.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Candidate {
     /// The host.
     pub host: String,

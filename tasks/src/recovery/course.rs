@@ -41,6 +41,12 @@ impl Course {
         })
     }
 
+    /// Whether a recovery of that name has come to its end on a host.
+    #[must_use]
+    pub fn has_ended(id: &str, host: &str, seen: &Seen) -> bool {
+        lists(ENDED, id, seen.observations(host))
+    }
+
     /// What has to be looked at to tell.
     pub fn looks() -> impl Iterator<Item = Look> {
         [ASIDE, MADE, STARTED, ENDED].into_iter().flat_map(|path| [Look::Content(path.to_owned()), Look::Path(path.to_owned())])

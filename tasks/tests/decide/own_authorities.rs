@@ -112,7 +112,7 @@ fn what_is_lent_is_kept_nowhere_and_meant_for_hosts_that_have_nothing() {
     let mut world = World::converged();
     world.cluster.settings.certificates.escrow = Some(lent(&world, &[]));
     let refusals = world.try_plan().map(|plan| plan.steps().count()).unwrap_err();
-    assert!(refusals.iter().all(|refusal| refusal.hint.as_ref().unwrap().contains("name hosts that have no cluster")), "{refusals:?}");
+    assert!(refusals.iter().all(|refusal| refusal.hint.as_ref().unwrap().contains("the backup is of another cluster")), "{refusals:?}");
 }
 
 #[test]
@@ -122,4 +122,25 @@ fn the_kept_key_of_service_accounts_is_that_of_the_hosts() {
     let refusals = world.try_plan().map(|plan| plan.steps().count()).unwrap_err();
     let [Refusal { what, at: Some(at), because: Some(because), .. }] = refusals.as_slice() else { panic!("{refusals:?}") };
     assert!(what.contains("service accounts") && at.ends_with("pki/sa.pub") && because.contains("berlin.escrow"), "{at}: {because}");
+}
+
+/// Somebody has removed /etc/kubernetes/pki of all control planes, and programs go on with what they have read.
+#[test]
+fn control_planes_that_lost_their_keys_get_those_that_are_kept() {
+    let whole = World::converged();
+    let kept = EscrowFile { is_lent: true, ..kept(&whole, &FILES.map(|(name, _)| name)) };
+    let mut world = whole.clone();
+    for host in ["cp1", "cp2", "cp3"].into_iter().filter(|host| whole.cluster.host(host).is_some()) {
+        world.host(host).paths.retain(|path, _| !path.starts_with("/etc/kubernetes/pki/"));
+    }
+    let refusals = world.try_plan().map(|plan| plan.steps().count()).unwrap_err();
+    let hint = |refusal: &Refusal| refusal.hint.as_ref().is_some_and(|hint| hint.contains("restore BACKUP --only-pki"));
+    assert!(refusals.iter().any(hint), "{refusals:?}");
+    world.cluster.settings.certificates.escrow = Some(kept);
+    let plan = world.try_plan().unwrap_or_else(|refusals| panic!("{refusals:?}"));
+    let changed: Vec<String> = plan.changes().map(|(step, _)| step.id.to_string()).collect();
+    assert!(changed.contains(&"cp1/certificates/set".to_owned()), "{changed:?}");
+    world.carry_out_all(&plan);
+    let left: Vec<String> = world.plan().changes().map(|(step, change)| format!("{} {change:?}", step.id)).collect();
+    assert!(left.is_empty(), "{left:?}");
 }

@@ -59,6 +59,7 @@ mod networks_cases;
 mod operator;
 mod operator_pod;
 mod operator_pod_story;
+mod operator_restore;
 mod operator_story;
 mod own_etcd;
 mod own_members;

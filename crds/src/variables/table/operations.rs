@@ -5,6 +5,7 @@ use crate::variables::row::{Variable, flag, number, text, value};
 const REMOVAL: &str = "it is read from the `extraArgs` of the action remove-node, and by `kokctl remove`";
 const REPLACEMENT: &str = "it is read from the `extraArgs` of the action replace, and `kokctl replace` has `--with`";
 const RETRIES: &str = "`kokctl remove` asks the API again until it has an answer, within a deadline";
+const RESTORED: &str = "it is read from the `extraArgs` of the action restore, and `kokctl restore` has arguments for it";
 const ASKED: &str = "an operation is not asked, and `kokctl reset` has `--yes`";
 
 pub(super) static ROWS: &[Variable] = &[
@@ -25,5 +26,8 @@ pub(super) static ROWS: &[Variable] = &[
     flag("undo", "false", "Reverses an action of kubean's.").moot("it belongs to actions of kubean that change one thing on hosts"),
     text("etcd_snapshot", "none", "A backup to restore etcd from.")
         .moot("it is read from the `extraArgs` of the action recover-control-plane; `kokctl recover` has `--from`"),
+    text("backup", "none", "The backup that the action `restore` brings back.").moot(RESTORED),
+    text("identity", "none", "The key that opens it: a file, and in the operator a key of `secretFilesRef`.").moot(RESTORED),
+    flag("new_hosts", "false", "Whether the hosts of the Cluster are new ones.").moot(RESTORED),
     flag("recover_*", "none", "A setting of recover-control-plane.").moot("`kokctl recover` decides by what it sees of the hosts"),
 ];

@@ -11,6 +11,7 @@ use crate::issued::is_kept_elsewhere;
 use crate::observe::{Observations, PathState};
 use crate::operations::kubelets_own_has_ended;
 use crate::plan::{HostView, Refusal};
+use crate::preconditions;
 use crate::renewal::ends_soon;
 
 /// Why a leaf has to be made anew, if it has to. Key and certificate belong together: if one is missing, both are made.
@@ -33,7 +34,10 @@ pub(super) fn defect(view: &HostView<'_>, seen: &Observations, leaf: Leaf) -> Re
 /// The first thing that keeps a certificate from its work.
 pub(in crate::list) fn first_defect(view: &HostView<'_>, seen: &Observations, certificate: &str, profile: &Profile) -> Option<String> {
     let authority = seen.contents.get(&absolute(Material::AuthorityCertificate(profile.authority)));
-    let authority = authority.map(|bytes| String::from_utf8_lossy(bytes)).unwrap_or_default();
+    let authority = authority.map(|bytes| String::from_utf8_lossy(bytes).into_owned());
+    // A host that has lost its own gets the one that is kept.
+    let kept = || preconditions::kept_certificate(view.cluster(), profile.authority);
+    let authority = authority.or_else(kept).unwrap_or_default();
     let now = OffsetDateTime::from_unix_timestamp(view.inputs.now_seconds).unwrap_or(OffsetDateTime::UNIX_EPOCH);
     let mut defects = kok_pki::verify_leaf(&authority, certificate, profile, now).err().unwrap_or_default();
     // By the clock of the host, which is the one that judges it there: one that only this machine calls early does its work.

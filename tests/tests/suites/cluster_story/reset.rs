@@ -31,7 +31,7 @@ pub fn needs_consent(lab: &Lab, kokctl: &Kokctl<'_>) {
         said.stderr,
         "error: nobody confirmed the reset\n\
          because: standard input is no terminal\n   \
-         hint: add --yes if everything of Kubernetes on these hosts may go\n"
+         hint: add --yes if that is meant\n"
     );
     assert_same(&before, &fingerprint(lab), "a reset that was declined must not change anything");
 }

@@ -7,7 +7,7 @@ use kok_tests::lab::{DEFAULT_KUBERNETES_VERSION, Host, Lab};
 use super::etcd;
 use crate::cluster_support::ok;
 
-const ETCDCTL: &str = "etcdctl --endpoints=https://127.0.0.1:2379 --cacert=/etc/kubernetes/pki/etcd/ca.crt \
+pub const ETCDCTL: &str = "etcdctl --endpoints=https://127.0.0.1:2379 --cacert=/etc/kubernetes/pki/etcd/ca.crt \
                        --cert=/etc/kubernetes/pki/etcd/healthcheck-client.crt --key=/etc/kubernetes/pki/etcd/healthcheck-client.key";
 
 /// The host is one of exactly these members, all of which are voters and healthy, and has had no trouble to become one when the cluster was founded.

@@ -20,9 +20,9 @@ const LOGS: u64 = 4 * 64_000_000;
 ///
 /// # Errors
 /// [`Failure`] if it can't be read, or is none.
-pub(super) fn artifact(path: &Path) -> Result<Artifact, Failure> {
+pub fn snapshot_artifact(path: &Path) -> Result<Artifact, Failure> {
     let failure = |because: String| {
-        let failure = Failure::new(Kind::Input, format!("{} can't be recovered from", path.display())).at("--from").because(because);
+        let failure = Failure::new(Kind::Input, format!("{} can't be recovered from", path.display())).because(because);
         failure.hint("name a file that `etcdctl snapshot save` or kokctl has written, as it was written; nothing was changed")
     };
     let path = path.canonicalize().map_err(|error| failure(error.to_string()))?;
@@ -57,7 +57,7 @@ fn read(path: &Path) -> Result<(u64, String), Trouble> {
 }
 
 /// What keeps the snapshot from being restored on a host for want of room: it is there three times for a while.
-pub(in crate::cli) fn room(snapshot: &Artifact, host: &str, candidates: &[Candidate]) -> Option<Refusal> {
+pub(in super::super) fn room(snapshot: &Artifact, host: &str, candidates: &[Candidate]) -> Option<Refusal> {
     let free = candidates.iter().find(|candidate| candidate.host == host)?.free;
     preconditions::room(host, free, 3 * snapshot.size + LOGS)
 }
@@ -68,7 +68,7 @@ mod tests {
 
     use std::fs;
 
-    use super::{Context, SHA256, artifact};
+    use super::{Context, SHA256, snapshot_artifact};
 
     #[test]
     fn only_a_snapshot_that_is_whole_is_taken() {
@@ -79,17 +79,16 @@ mod tests {
         digest.update(&database);
         let whole = [database.clone(), digest.finish().as_ref().to_vec()].concat();
         fs::write(&path, &whole).unwrap();
-        let taken = artifact(&path).unwrap();
+        let taken = snapshot_artifact(&path).unwrap();
         assert_eq!((taken.size, taken.sha256.len()), (4096 + 32, 64));
         let mut flipped = whole.clone();
         flipped[100] ^= 1;
         for wrong in [&flipped[..], &whole[..4096], &whole[..4000], b"", b"no snapshot"] {
             fs::write(&path, wrong).unwrap();
-            let failure = artifact(&path).unwrap_err();
-            assert_eq!(failure.at.as_deref(), Some("--from"));
+            let failure = snapshot_artifact(&path).unwrap_err();
             assert!(failure.hint.is_some());
         }
-        assert!(artifact(&folder.path().join("none.db")).is_err());
-        assert!(artifact(folder.path()).is_err(), "a folder");
+        assert!(snapshot_artifact(&folder.path().join("none.db")).is_err());
+        assert!(snapshot_artifact(folder.path()).is_err(), "a folder");
     }
 }

@@ -1,8 +1,8 @@
-//! Hosts that an operation starts anew are started once: the boot ids that they had are kept before the first one is touched, beside the operation's
-//! inputs, so that whoever goes on sees by them who was.
+//! What is kept before a run touches a host, beside the operation's inputs, so that whoever goes on with the operation knows what was begun: the boot ids of
+//! hosts that are started anew, each of which is started once, and the name of a recovery.
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
+use std::sync::{Arc, PoisonError};
 
 use k8s_openapi::ByteString;
 use k8s_openapi::api::core::v1::Secret;
@@ -11,29 +11,40 @@ use kube::api::{Patch, PatchParams};
 use tokio::sync::{mpsc, oneshot};
 
 use super::super::approval::Gate;
+use super::super::carry_out::RecoveryNames;
 use super::super::inputs::Task;
 use super::super::object::MANAGER;
 use super::{End, Failure, Kind, Life, Phase};
 use crate::engine::Error;
 
+/// Letters of an operation's name in that of its recovery, which is part of names of files.
+const MOST_NAME: usize = 63;
+
 /// The boot ids of hosts, by their names.
 pub(super) type Boots = BTreeMap<String, String>;
 
+/// What is kept of a run, by the names of these.
+type Kept = Vec<(&'static str, Vec<u8>)>;
+
 /// What a run has kept for it before it begins, and where it hears that it is.
-type Note = (Boots, std::sync::mpsc::Sender<Result<(), Failure>>);
+type Note = (Kept, std::sync::mpsc::Sender<Result<(), Failure>>);
+
+const BOOTS: &str = "boots";
+const RECOVERY: &str = "recovery";
 
 /// How the thread of a run has something kept.
 pub(super) struct Keeper {
     gate: Arc<Gate>,
     notes: mpsc::UnboundedSender<Note>,
+    recovery: Arc<RecoveryNames>,
     is_kept: bool,
 }
 
 impl Keeper {
     /// For a run whose plans this gate sees. Nothing is kept where it was before.
-    pub(super) fn new(gate: Arc<Gate>, before: &Boots) -> (Self, mpsc::UnboundedReceiver<Note>) {
+    pub(super) fn new(gate: Arc<Gate>, before: &Boots, recovery: Arc<RecoveryNames>) -> (Self, mpsc::UnboundedReceiver<Note>) {
         let (notes, noted) = mpsc::unbounded_channel();
-        (Self { gate, notes, is_kept: !before.is_empty() }, noted)
+        (Self { gate, notes, recovery, is_kept: !before.is_empty() }, noted)
     }
 
     /// Returns when what has to be known of the hosts afterwards is kept. It is the run's own thread that waits.
@@ -41,12 +52,16 @@ impl Keeper {
     /// # Errors
     /// [`Failure`] if it can't be kept.
     pub(super) fn begins(&self) -> Result<(), Failure> {
-        let boots = self.gate.boots();
-        if self.is_kept || boots.is_empty() {
+        let boots = Some(self.gate.boots()).filter(|boots| !self.is_kept && !boots.is_empty());
+        let recovery = self.recovery.next.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let recovery = recovery.filter(|name| Some(name) != self.recovery.begun.as_ref());
+        let boots = boots.map(|boots| (BOOTS, serde_json::to_vec(&boots).unwrap_or_default()));
+        let notes: Kept = boots.into_iter().chain(recovery.map(|name| (RECOVERY, name.into_bytes()))).collect();
+        if notes.is_empty() {
             return Ok(());
         }
         let (answer, kept) = std::sync::mpsc::channel();
-        let _ = self.notes.send((boots, answer));
+        let _ = self.notes.send((notes, answer));
         kept.recv().unwrap_or_else(|_| Err(ended()))
     }
 }
@@ -57,8 +72,14 @@ fn ended() -> Failure {
 }
 
 impl Life {
-    fn boots_key(&self, task: &Task) -> String {
-        format!("boots-{}-{}", task.place, self.found.operation.metadata.uid.as_deref().unwrap_or_default())
+    fn key_of(&self, what: &str, task: &Task) -> String {
+        format!("{what}-{}-{}", task.place, self.found.operation.metadata.uid.as_deref().unwrap_or_default())
+    }
+
+    async fn kept(&mut self, key: &str) -> Result<Option<Vec<u8>>, End> {
+        let (api, name) = self.inputs();
+        let secret = self.answered(|| async { api.get_opt(&name).await }).await?;
+        Ok(secret.and_then(|secret| secret.data?.remove(key)).map(|bytes| bytes.0))
     }
 
     /// The Secret with the operation's inputs.
@@ -68,10 +89,10 @@ impl Life {
 
     /// The boot ids that hosts had when this task was begun; none if it was not.
     pub(super) async fn boots(&mut self, task: &Task) -> Result<Boots, End> {
-        let ((api, name), key) = (self.inputs(), self.boots_key(task));
-        let secret = self.answered(|| async { api.get_opt(&name).await }).await?;
-        let Some(ByteString(bytes)) = secret.and_then(|secret| secret.data?.remove(&key)) else { return Ok(Boots::new()) };
+        let key = self.key_of(BOOTS, task);
+        let Some(bytes) = self.kept(&key).await? else { return Ok(Boots::new()) };
         serde_json::from_slice(&bytes).map_err(|error| {
+            let name = self.name_of("inputs");
             let failure = Failure::new(Kind::Input, format!("{key} of the Secret {}/{name} can't be read", self.home));
             let failure =
                 failure.because(error.to_string()).hint("make another operation, for those hosts that are still to be started anew");
@@ -79,10 +100,20 @@ impl Life {
         })
     }
 
-    async fn keep(&mut self, task: &Task, boots: &Boots) -> Result<(), End> {
-        let ((api, name), key) = (self.inputs(), self.boots_key(task));
-        let text = serde_json::to_vec(boots).unwrap_or_default();
-        let patch = Patch::Merge(Secret { data: Some([(key, ByteString(text))].into()), ..Secret::default() });
+    /// By what this task knows its recovery. Of the operation's name and uid: an operation of the same name that is made later is another one.
+    pub(super) async fn recovery(&mut self, task: &Task) -> Result<RecoveryNames, End> {
+        let name: String = self.at.operation.chars().take(MOST_NAME).collect();
+        let uid = self.found.operation.metadata.uid.as_deref().unwrap_or_default();
+        let own = format!("{name}-{}-{}", task.place, uid.split('-').next().unwrap_or_default());
+        let key = self.key_of(RECOVERY, task);
+        let begun = self.kept(&key).await?.and_then(|bytes| String::from_utf8(bytes).ok());
+        Ok(RecoveryNames { own, begun, ..RecoveryNames::default() })
+    }
+
+    async fn keep(&mut self, task: &Task, kept: Kept) -> Result<(), End> {
+        let (api, name) = self.inputs();
+        let data = kept.into_iter().map(|(what, bytes)| (self.key_of(what, task), ByteString(bytes))).collect();
+        let patch = Patch::Merge(Secret { data: Some(data), ..Secret::default() });
         self.answered(|| async { api.patch(&name, &PatchParams::apply(MANAGER), &patch).await }).await.map(drop)
     }
 
@@ -97,8 +128,8 @@ impl Life {
         loop {
             tokio::select! {
                 ended = &mut done => return ended.ok(),
-                Some((boots, answer)) = noted.recv() => {
-                    let kept = self.keep(task, &boots).await;
+                Some((kept, answer)) = noted.recv() => {
+                    let kept = self.keep(task, kept).await;
                     let _ = answer.send(kept.map_err(|end| if let End::Failed(_, failure) = end { *failure } else { ended() }));
                 }
                 // Who has begun a step has the hosts.
