@@ -1,6 +1,8 @@
 //! A bucket of a server that speaks S3, as a place of backups. An object is there under its name whole or not at all: what was begun and not completed nobody
 //! sees (Amazon S3, "Uploading and copying objects using multipart upload").
 
+mod fetch;
+
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
@@ -13,7 +15,7 @@ use object_store::aws::{AmazonS3, AmazonS3Builder, Checksum};
 use object_store::path::Path as Key;
 use object_store::{BackoffConfig, Certificate, ClientOptions, MultipartUpload, ObjectStore as _, ObjectStoreExt as _, RetryConfig};
 use tokio::fs::File;
-use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::io::AsyncReadExt as _;
 use zeroize::Zeroizing;
 
 use crate::failure::{Failure, Kind};
@@ -174,7 +176,11 @@ impl Bucket {
         let mut upload =
             self.store.put_multipart(&key).await.map_err(|error| self.failed("the backup can't be put into the bucket", &error))?;
         let sent = match parts(&mut *upload, &mut file).await {
-            Ok(()) => upload.complete().await.map(drop).map_err(Into::into),
+            Ok(()) => match upload.complete().await {
+                // Where the answer was lost it was asked for once more, and the server knows of no such upload: it has ended well.
+                Err(_) if self.store.head(&key).await.is_ok_and(|object| object.size == bytes) => Ok(()),
+                completed => completed.map(drop).map_err(Into::into),
+            },
             Err(error) => Err(error),
         };
         if let Err(error) = sent {
@@ -233,24 +239,6 @@ impl Bucket {
             }
         }
         Ok(())
-    }
-
-    /// Writes a backup to a file, from its beginning.
-    ///
-    /// # Errors
-    /// [`Failure`] where it is not there, the server does not send all of it, or the disk takes no more.
-    pub async fn fetch(&self, name: &BackupName, to: std::fs::File) -> Result<(), Failure> {
-        let what = "the backup can't be fetched from the bucket";
-        let mut to = File::from_std(to);
-        let answer = self.store.get(&self.key(&name.file_name())).await.map_err(|error| self.failed(what, &error))?;
-        let (promised, mut came) = (answer.meta.size, 0_u64);
-        let mut pieces = answer.into_stream();
-        while let Some(piece) = pieces.try_next().await.map_err(|error| self.failed(what, &error))? {
-            came += piece.len() as u64;
-            to.write_all(&piece).await.map_err(|error| self.failed(what, &error))?;
-        }
-        to.flush().await.map_err(|error| self.failed(what, &error))?;
-        if came == promised { Ok(()) } else { Err(self.cut(what, promised, came)) }
     }
 
     fn cut(&self, what: &str, whole: u64, came: u64) -> Failure {

@@ -3,27 +3,23 @@
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::process::Command;
 
 use kok_tests::lab::{DEFAULT_KUBERNETES_VERSION, Lab};
-use kok_tests::release::paths::default_cache;
 use serde_json::Value;
 
+use crate::buckets_story::line::Line;
+use crate::buckets_story::server::{ACCESS, BUCKET, SECRET, Server};
 use crate::cluster_support::clock::Clock;
 use crate::cluster_support::cluster::kubectl;
-use crate::cluster_support::kokctl::{Kokctl, Said, program};
+use crate::cluster_support::kokctl::{Kokctl, Said};
 use crate::cluster_support::{ok, up};
-use crate::lab_support::wait_for;
 
 /// Made for this test, and used for nothing else.
 const OWN: (&str, &str) = (
     "AGE-SECRET-KEY-1GZS0YPMX3JPQEKQQSF8NT8N0QWCTNNCRD94JZNK5CX7F4Q3AD92QYF8ZZW",
     "age1ga6w2xwdthxpx3sej5cvaajjfxkghuepgkctd5m5rra4et8dmvlse0r603",
 );
-/// The key of the bucket.
-const ACCESS: &str = "c4n4ryaccess";
-const SECRET: &str = "c4n4ry-of-the-bucket-5d0a";
-const BUCKET: &str = "backups";
 
 #[test]
 fn backups_go_to_a_bucket_and_come_back() {
@@ -42,12 +38,17 @@ fn backups_go_to_a_bucket_and_come_back() {
     clock.lap("a backup in the bucket");
     is_refused(&lab, &kokctl, &server, &first);
     clock.lap("what is refused");
+    let line = Line::begin(&lab, 7070);
+    write_manifest(&lab, &kokctl, line.port(), SECRET);
+    goes_on_where_lines_are_cut(&kokctl, &server, &line);
+    clock.lap("by a line that is cut");
     kubectl(&lab, "delete configmap before");
     let (manifest, key) = (kokctl.manifest(), own(&kokctl));
-    let restored =
-        kokctl.run(&["restore", &first, "-f", text(&manifest), "--identity", text(&key), "--bundle", text(kokctl.bundle()), "--yes"]);
+    let restore = ["restore", &first, "-f", text(&manifest), "--identity", text(&key), "--bundle", text(kokctl.bundle()), "--yes"];
+    let (restored, cuts) = line.cut(6, 2, || kokctl.run(&restore));
     println!("{}{}", restored.stdout, restored.stderr);
-    assert_eq!(restored.code, 0, "{restored:?}");
+    assert!(restored.code == 0 && cuts == 2, "{restored:?}, with {cuts} cuts");
+    write_manifest(&lab, &kokctl, 7070, SECRET);
     assert!(kubectl(&lab, "get configmap before -o name").contains("before"));
     clock.lap("restored from the bucket");
     two_stay(&kokctl, &server, &first);
@@ -63,93 +64,6 @@ fn text(path: &Path) -> &str {
 
 fn own(kokctl: &Kokctl<'_>) -> PathBuf {
     kokctl.folder().join("own.key")
-}
-
-/// The server, in the lab's network, with a folder for what it stores.
-struct Server {
-    child: Child,
-    folder: PathBuf,
-}
-
-impl Server {
-    /// With so many megabytes of room, if that is said.
-    fn start(lab: &Lab, beside: &Path, port: u16, megabytes: Option<u32>) -> Self {
-        let folder = beside.join(format!("s3-{port}"));
-        fs::create_dir(&folder).unwrap();
-        certificate(beside);
-        let serve = format!(
-            "{}cd {} && exec {} --access {ACCESS} --secret {SECRET} --port 127.0.0.1:{port} --cert {} --key {} --quiet posix {}",
-            megabytes.map(|size| format!("mount -t tmpfs -o size={size}m tmpfs {} && ", folder.display())).unwrap_or_default(),
-            beside.display(),
-            versitygw().display(),
-            beside.join("server.crt").display(),
-            beside.join("server.key").display(),
-            folder.display()
-        );
-        let serve = format!("mkdir -p {}/{BUCKET}; {serve}", folder.display());
-        let serve = if megabytes.is_some() {
-            serve.replacen(" && cd", &format!(" && mkdir {}/{BUCKET} && cd", folder.display()), 1)
-        } else {
-            serve
-        };
-        let mut command = lab.command("setpriv").unwrap();
-        command.args(["--pdeathsig", "KILL", "unshare", "--mount", "sh", "-c", &serve]);
-        let child = command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
-        wait_for("the server of the bucket answers", 30, || {
-            let address = format!("https://127.0.0.1:{port}/");
-            lab.command("curl").unwrap().args(["--silent", "--insecure", "--output", "/dev/null", &address]).status().unwrap().success()
-        });
-        Self { child, folder }
-    }
-
-    /// What it stores of a backup.
-    fn object(&self, address: &str) -> PathBuf {
-        self.folder.join(address.strip_prefix("s3://").unwrap())
-    }
-
-    fn objects(&self) -> Vec<String> {
-        let folder = self.folder.join(BUCKET).join("clusters/demo");
-        let mut names: Vec<String> = fs::read_dir(folder).map_or_else(
-            |_| Vec::new(),
-            |entries| {
-                entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).filter(|name| !name.starts_with('.')).collect()
-            },
-        );
-        names.sort();
-        names
-    }
-}
-
-impl Drop for Server {
-    fn drop(&mut self) {
-        let _ = self.child.kill();
-        let _ = self.child.wait();
-    }
-}
-
-fn versitygw() -> PathBuf {
-    let to = default_cache().unwrap().join("tool-versitygw");
-    let release = program().with_file_name("release");
-    let output = Command::new(release).args(["build", "--only", "versitygw", "--output"]).arg(&to).output().unwrap();
-    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-    let index: Value = serde_json::from_str(&fs::read_to_string(to.join("bundle.json")).unwrap()).unwrap();
-    to.join(index["files"][0]["path"].as_str().unwrap())
-}
-
-/// A certificate for the address of the server, and the CA that has signed it.
-fn certificate(folder: &Path) {
-    if folder.join("server.crt").exists() {
-        return;
-    }
-    let request = |more: &[&str]| {
-        let mut openssl = Command::new("openssl");
-        openssl.current_dir(folder).args(["req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-days", "2"]);
-        let output = openssl.args(more).output().unwrap();
-        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-    };
-    request(&["-subj", "/CN=CA of the bucket", "-keyout", "ca.key", "-out", "ca.crt"]);
-    let leaf = ["-subj", "/CN=s3", "-addext", "subjectAltName=IP:127.0.0.1", "-addext", "basicConstraints=critical,CA:FALSE"];
-    request(&[&leaf[..], &["-CA", "ca.crt", "-CAkey", "ca.key", "-keyout", "server.key", "-out", "server.crt"]].concat());
 }
 
 /// One host that is everything, and backups for one recipient in the bucket.
@@ -240,6 +154,15 @@ fn is_refused(lab: &Lab, kokctl: &Kokctl<'_>, server: &Server, address: &str) {
     bytes[middle] ^= 1;
     fs::write(&object, &bytes).unwrap();
     assert_eq!(verify(kokctl, address).code, 0);
+}
+
+/// Whatever was under way when a connection ended is sent or asked for once more. Of what is fetched that is more often than a request is tried, so that a part
+/// can't come by one.
+fn goes_on_where_lines_are_cut(kokctl: &Kokctl<'_>, server: &Server, line: &Line) {
+    let (address, cuts) = line.cut(6, 4, || is_put(kokctl, server));
+    assert_eq!(cuts, 4);
+    let (whole, cuts) = line.cut(2, 8, || verify(kokctl, &address));
+    assert!(whole.code == 0 && cuts == 8, "{whole:?}, with {cuts} cuts");
 }
 
 /// Of three that were made the first goes.

@@ -21,6 +21,7 @@ mod backup_story;
 mod bad_input;
 mod bad_input_cases;
 mod buckets;
+mod buckets_story;
 mod bundle_fetch;
 mod bundle_push;
 mod bundle_push_story;

@@ -1,0 +1,4 @@
+//! What the story of buckets needs.
+
+pub mod line;
+pub mod server;
