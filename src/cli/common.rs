@@ -56,14 +56,15 @@ impl BundleArgument {
     /// The bundle that is named, or what the way of the cluster to a version needs, or to the newest that runs, fetched as far as it is not there.
     pub(super) async fn open_or_fetch_way(
         &self,
-        cluster: &Cluster,
+        meant: engine::Meant<'_>,
         to: Option<&Version>,
         looker: &Context,
     ) -> Result<BundleFolder, Vec<Failure>> {
+        let cluster = meant.cluster;
         if self.path().is_some() || self.bundle_signers.is_some() {
             return self.open_or_fetch(cluster, &looker.transport).await;
         }
-        let running = engine::running(looker, cluster).await?;
+        let running = engine::running(looker, meant).await?;
         let to = to.or_else(|| running.planes.values().max()).unwrap_or(&cluster.kubernetes_version);
         bundle_of_way(cluster, (&running, to), &self.fetch, &looker.transport).await
     }

@@ -21,7 +21,7 @@ use super::process;
 use super::report::plan_text;
 use super::reset;
 use super::wanted::{problems, tasks};
-use crate::engine::{self, Given, Options, UpgradeRequest, Verdict, Way};
+use crate::engine::{self, Given, Meant, Options, UpgradeRequest, Verdict, Way};
 use crate::failure::{Failure, Kind};
 use crate::ui::status_line;
 use words::{end_words, way_words, word};
@@ -151,8 +151,9 @@ pub(super) async fn run(arguments: &Arguments) -> Result<(), Vec<Failure>> {
     let looker = process::context_by(process::controller().map_err(|failure| vec![failure])?, transport.clone());
     // Components go with what runs.
     let leads_to = Some(&to).filter(|_| turn != Turn::Components);
-    let bundle = arguments.bundle.open_or_fetch_way(&cluster, leads_to, &looker).await?;
     let most_failed = arguments.max_fail.map(|most| most.of(cluster.hosts.len()));
+    let meant = Meant { cluster: &cluster, limit: &wish.limit, most_away: most_failed };
+    let bundle = arguments.bundle.open_or_fetch_way(meant, leads_to, &looker).await?;
     let (ignored, bundle) = (arguments.ignore.as_slice(), Arc::new(bundle));
     let request = UpgradeRequest { cluster: &cluster, to: &to, turn, wish: &wish, most_failed, ignored, bundle, given: &given };
     let way = engine::upgrade_way(&looker, &request).await?;

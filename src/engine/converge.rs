@@ -76,6 +76,8 @@ pub struct Tolerance {
     pub holder: bool,
     /// So many hosts that can't be reached and are no control plane.
     pub unreachable: usize,
+    /// All of those, for whoever asks decides which of them are too many.
+    pub any_worker: bool,
     /// All hosts that can't be reached but one: any of them will do.
     pub all_but_one: bool,
 }
@@ -237,11 +239,16 @@ impl<'a> Observed<'a> {
         Self { cluster, looks, tolerance, left_out: BTreeMap::new(), links: Links::new(), seen: Seen::default(), context }
     }
 
-    /// Connects to these hosts and probes them for the first time.
-    async fn ask(&mut self, wanted: impl Fn(&str) -> bool) -> Result<(), Vec<Failure>> {
+    /// Connects to these hosts. Who can't be reached, and why.
+    async fn connect(&self, wanted: impl Fn(&str) -> bool) -> Result<(Links, BTreeMap<String, Failure>), Vec<Failure>> {
         let hosts = self.cluster.hosts.iter().map(|host| host.name.clone()).filter(|name| wanted(name)).collect();
         self.context.events.send(EventKind::HostsAwaited { hosts });
-        let (links, failures) = connect_each(self.cluster, &wanted, &self.context.transport, &self.context.events).await?;
+        connect_each(self.cluster, &wanted, &self.context.transport, &self.context.events).await
+    }
+
+    /// Connects to these hosts and probes them for the first time.
+    async fn ask(&mut self, wanted: impl Fn(&str) -> bool) -> Result<(), Vec<Failure>> {
+        let (links, failures) = self.connect(wanted).await?;
         if self.tolerance.all_but_one && !links.is_empty() {
             self.pass_over(failures)?;
         } else {
@@ -283,7 +290,7 @@ impl<'a> Observed<'a> {
     /// A few workers that are away may be left out if the user said so; then nothing on them is done, nor what needs it.
     fn leave_out(&mut self, failures: BTreeMap<String, Failure>) -> Result<(), Vec<Failure>> {
         let is_control_plane = |host: &str| self.cluster.host(host).is_some_and(|host| host.roles.control_plane || host.roles.etcd);
-        let too_many = self.left_out.len() + failures.len() > self.tolerance.unreachable;
+        let too_many = !self.tolerance.any_worker && self.left_out.len() + failures.len() > self.tolerance.unreachable;
         let control_planes: Vec<&str> = failures.keys().map(String::as_str).filter(|host| is_control_plane(host)).collect();
         if !failures.is_empty() && (too_many || !control_planes.is_empty()) {
             let why = not_tolerated(self.left_out.len() + failures.len(), &control_planes, self.tolerance.unreachable);

@@ -1,10 +1,12 @@
 //! Bringing a cluster to another version of Kubernetes, stage by stage.
 
+mod away;
+
 use std::collections::BTreeMap;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use kok_crds::model::{Cluster, Host};
+use kok_crds::model::Cluster;
 use kok_tasks::plan::{Choice, Plan, Selection};
 use kok_tasks::upgrade::{
     CheckName, Found, Hop, Pause, Running, Stage, StageName, Turn, Wish, check, components, hops, leads_to, left, stages,
@@ -13,7 +15,7 @@ use semver::Version;
 
 use super::apply::{Apply, ApplyRequest};
 use super::context::{Context, Options};
-use super::converge::{Base, Tolerance, base, converge};
+use super::converge::{Base, Tolerance, converge};
 use super::driver::Run;
 use super::error::Error;
 use super::given::Given;
@@ -22,9 +24,10 @@ use super::replace::{self, Stages};
 use super::store::{Lock, Store};
 use crate::artifacts::BundleFolder;
 use crate::clock::Clock;
-use crate::failure::{Cause, Failure, Kind};
+use crate::failure::{Failure, Kind};
 use crate::run::Outcome;
 use crate::state::KeptSnapshot;
+pub use away::Meant;
 
 /// What is to be upgraded.
 #[derive(Clone)]
@@ -90,7 +93,7 @@ impl UpgradeRequest<'_> {
         if self.wish.pause == Some(Pause::First) && self.cluster.has_etcd_units() {
             return Err(vec![first_of_units()]);
         }
-        let wish = self.wish_without(&base.left_out)?;
+        let wish = self.wish_without(&base.left_out);
         let stages = match self.turn {
             Turn::Components => vec![components(self.cluster, &running, &wish)],
             _ => stages(self.cluster, &running, &hops, &wish).map_err(refused)?,
@@ -123,33 +126,15 @@ impl UpgradeRequest<'_> {
         found.map(|found| Found { blocks: found.blocks && self.turn != Turn::TakeBack, ..found }).collect()
     }
 
-    /// Workers that are not meant may be away, too.
-    fn tolerance(&self, holder: bool) -> Tolerance {
-        let is_other = |host: &&Host| !host.roles.control_plane && !host.roles.etcd && !self.is_meant(&host.name);
-        let others = self.cluster.hosts.iter().filter(is_other).count();
-        Tolerance { holder, unreachable: self.most_failed.unwrap_or_default() + others, ..Tolerance::default() }
+    fn meant(&self) -> Meant<'_> {
+        Meant { cluster: self.cluster, limit: &self.wish.limit, most_away: self.most_failed }
     }
 
-    fn is_meant(&self, host: &str) -> bool {
-        self.wish.limit.is_empty() || self.wish.limit.iter().any(|name| name == host)
-    }
-
-    /// What is wished of the hosts that answer. So many of those that are meant may be away as the user has said, and one has to be left.
-    fn wish_without(&self, left_out: &BTreeMap<String, String>) -> Result<Wish, Vec<Failure>> {
-        let missing: Vec<(&String, &String)> = left_out.iter().filter(|(host, _)| self.is_meant(host)).collect();
-        let meant = self.cluster.hosts.iter().map(|host| &host.name).filter(|host| self.is_meant(host) && !left_out.contains_key(*host));
-        let limit: Vec<String> = meant.cloned().collect();
-        if missing.len() > self.most_failed.unwrap_or_default() || limit.is_empty() {
-            let hint = match limit.len() {
-                0 => "mend it: no host that is meant answers".to_owned(),
-                _ => format!("mend it; or leave workers out that are away: --limit with the others, or --max-fail {}", missing.len()),
-            };
-            let failure = |(host, because): (&String, &String)| {
-                Failure::new(Kind::Host, because).at(format!("host {host}")).due(Cause::Unreachable).hint(hint.clone())
-            };
-            return Err(missing.into_iter().map(failure).collect());
-        }
-        Ok(if missing.is_empty() { self.wish.clone() } else { Wish { limit, ..self.wish.clone() } })
+    /// What is wished of the hosts that answer.
+    fn wish_without(&self, left_out: &BTreeMap<String, String>) -> Wish {
+        let meant = self.cluster.hosts.iter().map(|host| &host.name).filter(|host| self.meant().has(host));
+        let (missing, limit): (Vec<String>, Vec<String>) = meant.cloned().partition(|host| left_out.contains_key(host));
+        if missing.is_empty() { self.wish.clone() } else { Wish { limit, ..self.wish.clone() } }
     }
 
     /// The arguments by which it goes on, as the journal has them.
@@ -167,7 +152,7 @@ impl UpgradeRequest<'_> {
 
     /// The hosts of which everything is looked at in each stage.
     fn selection(&self, left_out: &BTreeSet<String>) -> Result<Selection, Vec<Failure>> {
-        let is_looked_at = |host: &str| !left_out.contains(host) && (self.turn != Turn::Components || self.is_meant(host));
+        let is_looked_at = |host: &str| !left_out.contains(host) && (self.turn != Turn::Components || self.meant().has(host));
         let mut limit: Vec<String> = self.cluster.hosts.iter().map(|host| host.name.clone()).collect();
         limit.retain(|host| is_looked_at(host));
         // All of them are the whole, which is more than each of them.
@@ -187,13 +172,12 @@ fn first_of_units() -> Failure {
         .hint("write --pause-after control-planes")
 }
 
-/// Which versions run. Nothing is changed.
+/// Which versions run, of workers that may be away by what the API knows of them. Nothing is changed.
 ///
 /// # Errors
 /// [`Failure`]s if that is not known of a host.
-pub async fn running(context: &Context, cluster: &Cluster) -> Result<Running, Vec<Failure>> {
-    let tolerance = Tolerance { holder: true, ..Tolerance::default() };
-    running_of(cluster, &base(cluster, tolerance, context).await?)
+pub async fn running(context: &Context, meant: Meant<'_>) -> Result<Running, Vec<Failure>> {
+    running_of(meant.cluster, &meant.base(meant.tolerance(true), context).await?)
 }
 
 fn running_of(cluster: &Cluster, base: &Base) -> Result<Running, Vec<Failure>> {
@@ -206,8 +190,8 @@ fn running_of(cluster: &Cluster, base: &Base) -> Result<Running, Vec<Failure>> {
 /// # Errors
 /// [`Failure`]s if there is none.
 pub async fn upgrade_way(context: &Context, request: &UpgradeRequest<'_>) -> Result<Way, Vec<Failure>> {
-    let tolerance = request.tolerance(true);
-    let base = base(request.cluster, tolerance, context).await?;
+    let tolerance = request.meant().tolerance(true);
+    let base = request.meant().base(tolerance, context).await?;
     request.planned_way(&base, tolerance, context).await
 }
 
@@ -223,8 +207,8 @@ pub async fn upgrade(
 ) -> Result<Upgraded, Error> {
     let UpgradeRequest { cluster, bundle, given, .. } = request;
     let run = Run::begin("upgrade", cluster, Some(request.part()), (context, lock), options);
-    let tolerance = request.tolerance(run.options.take_over);
-    let base = run.unless_stopped(base(cluster, tolerance, context)).await?;
+    let tolerance = request.meant().tolerance(run.options.take_over);
+    let base = run.unless_stopped(request.meant().base(tolerance, context)).await?;
     let way = run.unless_stopped(request.planned_way(&base, tolerance, context)).await?;
     let blocking: Vec<Failure> = way.found.iter().filter(|found| found.blocks).map(blocking).collect();
     if !blocking.is_empty() {

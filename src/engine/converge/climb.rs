@@ -22,13 +22,21 @@ pub(in super::super) struct Base {
     pub(in super::super) left_out: BTreeMap<String, String>,
 }
 
-/// Looks at all hosts, each of which has to answer; workers may be away as far as that is tolerated.
-pub(in super::super) async fn base(cluster: &Cluster, tolerance: Tolerance, context: &Context) -> Result<Base, Vec<Failure>> {
+/// Looks at all hosts, each of which has to answer; workers may be away as far as that is tolerated, and whoever asks has nothing against it.
+pub(in super::super) async fn base(
+    cluster: &Cluster,
+    tolerance: Tolerance,
+    context: &Context,
+    judge: impl FnOnce(&BTreeMap<String, Failure>) -> Result<(), Vec<Failure>>,
+) -> Result<Base, Vec<Failure>> {
     let mut observed = Observed::to_reset(cluster, true, tolerance, context);
     for (host, looks) in upgrade::looks(cluster) {
         observed.looks.entry(host).or_default().add_others(&looks);
     }
-    observed.ask(|_| true).await?;
+    let (links, failures) = observed.connect(|_| true).await?;
+    judge(&failures)?;
+    observed.leave_out(failures)?;
+    observed.look_first(links).await?;
     let refusals = check_reset(cluster, &observed.seen);
     if !refusals.is_empty() {
         return Err(refused(Kind::Host)(refusals));
