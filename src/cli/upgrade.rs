@@ -2,6 +2,7 @@
 
 mod words;
 
+use std::collections::BTreeSet;
 use std::io::IsTerminal as _;
 use std::sync::Arc;
 
@@ -119,7 +120,7 @@ fn wanted(arguments: &Arguments) -> Result<Wanted, Vec<Failure>> {
         PauseAfter::ControlPlanes => Pause::ControlPlanes,
     });
     let to = arguments.to.clone().unwrap_or_else(|| cluster.kubernetes_version.clone());
-    let wish = Wish { limit, part, pause, undrained: cluster.settings.drains.off };
+    let wish = Wish { limit, part, pause, undrained: cluster.settings.drains.off, away: BTreeSet::new() };
     Ok(Wanted { cluster, to, turn, wish, agreed: asked.agreed_at })
 }
 

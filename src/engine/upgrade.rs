@@ -133,8 +133,9 @@ impl UpgradeRequest<'_> {
     /// What is wished of the hosts that answer.
     fn wish_without(&self, left_out: &BTreeMap<String, String>) -> Wish {
         let meant = self.cluster.hosts.iter().map(|host| &host.name).filter(|host| self.meant().has(host));
-        let (missing, limit): (Vec<String>, Vec<String>) = meant.cloned().partition(|host| left_out.contains_key(host));
-        if missing.is_empty() { self.wish.clone() } else { Wish { limit, ..self.wish.clone() } }
+        let (missing, others): (Vec<String>, Vec<String>) = meant.cloned().partition(|host| left_out.contains_key(host));
+        let limit = if missing.is_empty() { self.wish.limit.clone() } else { others };
+        Wish { limit, away: left_out.keys().cloned().collect(), ..self.wish.clone() }
     }
 
     /// The arguments by which it goes on, as the journal has them.
@@ -159,8 +160,9 @@ impl UpgradeRequest<'_> {
         if limit.len() == self.cluster.hosts.len() {
             limit.clear();
         }
-        let refused = |refusals: Vec<_>| refusals.into_iter().map(|it| Failure::refusal(Kind::Input, it)).collect();
-        Selection::new(Choice { only: &[], skip: &[], limit: &limit }, self.cluster).map_err(refused)
+        let refused = |refusals: Vec<_>| refusals.into_iter().map(|it| Failure::refusal(Kind::Input, it)).collect::<Vec<_>>();
+        let selection = Selection::new(Choice { only: &[], skip: &[], limit: &limit }, self.cluster).map_err(refused)?;
+        Ok(selection.without(left_out))
     }
 }
 

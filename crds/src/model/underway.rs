@@ -1,6 +1,6 @@
 //! Versions on the way from one version of Kubernetes to another.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use semver::Version;
@@ -24,6 +24,8 @@ pub struct Underway {
     pub wave: Option<Wave>,
     /// Nodes that pods leave before their kubelets are changed.
     pub drained: Vec<String>,
+    /// Workers that can't be reached, and keep what they have: nobody waits for them.
+    pub away: BTreeSet<String>,
     /// Where on its way the upgrade is.
     pub way: Way,
 }
@@ -107,6 +109,23 @@ impl Cluster {
     pub fn soak(&self, host: &Host) -> Option<Duration> {
         let wave = self.wave().filter(|wave| wave.hosts.contains(&host.name))?;
         Some(wave.soak).filter(|soak| !soak.is_zero())
+    }
+
+    /// The nodes that are waited for: all but those that an upgrade leaves out.
+    pub fn awaited_nodes(&self) -> impl Iterator<Item = &Host> {
+        self.nodes().filter(|host| !self.is_away(host))
+    }
+
+    /// Whether an upgrade leaves out a host that can't be reached.
+    #[must_use]
+    pub fn is_away(&self, host: &Host) -> bool {
+        self.underway.as_ref().is_some_and(|underway| underway.away.contains(&host.name))
+    }
+
+    /// Whether it leaves out any.
+    #[must_use]
+    pub fn has_away(&self) -> bool {
+        self.underway.as_ref().is_some_and(|underway| !underway.away.is_empty())
     }
 
     /// Whether pods leave a host's node before its kubelet is changed.

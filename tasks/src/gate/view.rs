@@ -28,7 +28,7 @@ pub struct View {
     pub lists: Lists,
     /// The API servers.
     pub planes: Vec<Plane>,
-    /// The nodes; none if no API server has said which there are.
+    /// The nodes, but for those that an upgrade leaves out; none if no API server has said which there are.
     pub nodes: Vec<NodeLife>,
     /// How many workers may be away at a time.
     pub serial: usize,
@@ -250,5 +250,5 @@ fn nodes(cluster: &Cluster, seen: &Seen) -> Vec<NodeLife> {
         let available = node.ready && !node.cordon.is_of_run() && !seen.is_unreachable(&host.name);
         Some(NodeLife { host: host.name.clone(), control_plane: host.roles.control_plane, available })
     };
-    cluster.nodes().filter_map(life).collect()
+    cluster.awaited_nodes().filter_map(life).collect()
 }

@@ -270,7 +270,8 @@ fn cluster_wide(view: &HostView<'_>, draft: &mut Draft<'_>, administrators: &Ste
     let upload = draft.add(UPLOADED, Operation::UploadConfiguration(upload));
     draft.needs(&upload, administrators, Reason::Because("only administrators may"));
     draft.needs(&upload, &view.id(step), Reason::Reads);
-    let addons = Addons { configuration: path, source: of_addons, proxy: network::has_proxy(view) };
+    let renewed_on = view.cluster().awaited_nodes().filter(|_| view.cluster().has_away()).map(|host| host.name.clone()).collect();
+    let addons = Addons { configuration: path, source: of_addons, proxy: network::has_proxy(view), renewed_on };
     let addons = draft.add(ADDONS, Operation::Addons(addons));
     draft.needs(&addons, administrators, Reason::Because("only administrators may"));
     draft.needs(&addons, &view.id(step), Reason::Reads);

@@ -104,7 +104,8 @@ fn configuration(view: &HostView<'_>) -> Result<String, Refusal> {
 
 /// The cluster says of every host's load balancer whether it has found an API server.
 fn ready(view: &HostView<'_>, draft: &mut Draft<'_>) {
-    let hosts: Vec<String> = view.cluster().balanced_hosts().map(|host| host.name.clone()).collect();
+    let awaited = view.cluster().balanced_hosts().filter(|host| !view.cluster().is_away(host));
+    let hosts: Vec<String> = awaited.map(|host| host.name.clone()).collect();
     let operation = Operation::LoadBalancersReady(LoadBalancersReady { nodes: hosts.clone() });
     let step = draft.add(READY, operation.clone());
     draft.within(Duration::from_secs(240));

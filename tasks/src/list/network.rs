@@ -55,7 +55,7 @@ pub(super) fn sum(view: &HostView<'_>) -> Result<String, Refusal> {
 
 /// kube-proxy has the host's network and needs no other.
 fn without_plugin(view: &HostView<'_>, draft: &mut Draft<'_>) {
-    let at_least = view.cluster().nodes().count() as u64;
+    let at_least = view.cluster().awaited_nodes().count() as u64;
     let workload = WorkloadReady { kind: "DaemonSet", namespace: "kube-system", name: "kube-proxy", at_least };
     let operation = Operation::WorkloadReady(workload);
     let step = draft.add(PROXY_RUNNING, operation.clone());
@@ -99,7 +99,7 @@ fn nodes_ready(view: &HostView<'_>, draft: &mut Draft<'_>, installed: &StepId) {
     let administrators = view.id(control_plane::ADMINISTRATORS);
     let cluster = view.cluster();
     let versions: BTreeMap<String, String> =
-        cluster.nodes().map(|host| (host.name.clone(), cluster.kubelet_version(host).to_string())).collect();
+        cluster.awaited_nodes().map(|host| (host.name.clone(), cluster.kubelet_version(host).to_string())).collect();
     let count = versions.len() as u64;
     let ready = draft.add(NODES_READY, Operation::NodesReady(NodesReady { versions }));
     draft.within(plugin.nodes_ready_within);

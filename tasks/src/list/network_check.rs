@@ -38,7 +38,8 @@ fn operation(view: &HostView<'_>) -> Result<impl Fn(Stage) -> Operation, Refusal
 }
 
 fn plan(view: &HostView<'_>, draft: &mut Draft<'_>) -> Result<(), Refusal> {
-    if !view.is_speaker() || !is_possible(view) {
+    // Where a node is away that nobody waits for, its pod would never answer.
+    if !view.is_speaker() || !is_possible(view) || view.cluster().has_away() {
         return Ok(());
     }
     let hosts: Vec<_> = view.cluster().nodes().collect();

@@ -193,7 +193,7 @@ fn of_host(view: &HostView<'_>, draft: &mut Draft<'_>) -> Result<(), Refusal> {
 fn of_cluster(view: &HostView<'_>, draft: &mut Draft<'_>) -> Result<(), Refusal> {
     let first = comes_first(view);
     let applied = draft.add("daemon-set", Operation::ApplyManifest(manifest(view)?));
-    let mut waits = vec![(RUNNING, view.cluster().nodes().map(|host| host.name.clone()).collect::<Vec<_>>())];
+    let mut waits = vec![(RUNNING, view.cluster().awaited_nodes().map(|host| host.name.clone()).collect::<Vec<_>>())];
     if first {
         waits.push((SERVING, nodes_before(view)));
     } else {

@@ -17,6 +17,9 @@ pub struct Addons {
     pub source: String,
     /// Whether kube-proxy is one of them.
     pub proxy: bool,
+    /// Where kube-proxy's pods are ended, so that new ones begin; nowhere, if the rollout does it. One stops for good at a node that is away, for its pod counts as the one
+    /// that may be unavailable (`maxUnavailable`), and a pod that is ended is made anew all the same.
+    pub renewed_on: Vec<String>,
 }
 
 const PROXY: (&str, &str) = ("DaemonSet", "kube-proxy");
@@ -49,11 +52,12 @@ impl Addons {
     pub(super) fn act(&self, change: &Change) -> Act {
         let (configuration, source) = (quote(&self.configuration), quote(&self.source));
         let asked = if change.assumed { self.ends_if_there(&source) } else { String::new() };
+        let renewed = self.renewed();
         let script = if self.proxy {
             format!(
                 "{KUBECTL}{asked}running=$(kube -n kube-system get daemonset kube-proxy --ignore-not-found -o name)\n\
                  kubeadm init phase addon all --config={configuration}\n\
-                 [ -z \"$running\" ] || kube -n kube-system rollout restart daemonset/kube-proxy >/dev/null\n\
+                 [ -z \"$running\" ] || kube -n kube-system rollout restart daemonset/kube-proxy >/dev/null\n{renewed}\
                  kube -n kube-system annotate --overwrite daemonset/kube-proxy deployment/coredns kokctl.io/source-sha256={source} >/dev/null\n"
             )
         } else {
@@ -65,6 +69,27 @@ impl Addons {
         let mut fragment = Fragment::default();
         fragment.feed(Content::Bytes(script.as_bytes()), "job addons");
         Act::Script(fragment)
+    }
+
+    fn renewed(&self) -> String {
+        if self.renewed_on.is_empty() {
+            return String::new();
+        }
+        let nodes: Vec<String> = self.renewed_on.iter().map(|node| quote(node)).collect();
+        // Pods that are made before the controller has heard of the new template are old ones.
+        format!(
+            "generations='{{.status.observedGeneration}}={{.metadata.generation}}'\n\
+             tries=0\n\
+             until seen=$(kube -n kube-system get daemonset kube-proxy -o jsonpath=\"$generations\") && [ \"${{seen%=*}}\" = \"${{seen#*=}}\" ] ||\n\
+             \x20 [ $tries = 30 ]; do\n\
+             \x20 tries=$((tries + 1))\n\
+             \x20 sleep 1\n\
+             done\n\
+             for node in {}; do\n\
+             \x20 kube -n kube-system delete pod -l k8s-app=kube-proxy --field-selector=spec.nodeName=\"$node\" >/dev/null\n\
+             done\n",
+            nodes.join(" ")
+        )
     }
 
     fn ends_if_there(&self, source: &str) -> String {

@@ -59,7 +59,9 @@ pub(super) fn compare(plan: &mut Plan, seen: &Seen, selection: &Selection) -> Co
     let mut missing = Vec::new();
     let mut claims = BTreeMap::new();
     for step in plan.steps().filter(|step| changes.contains_key(&step.id)) {
-        let outside = |(need, reason): &(&Step, &Reason)| !selection.has(need) && !matches!(reason, Reason::While(_));
+        let outside = |(need, reason): &(&Step, &Reason)| {
+            !selection.has(need) && !selection.is_away(need.id.host()) && !matches!(reason, Reason::While(_))
+        };
         for (need, reason) in plan.needs(&step.id).into_iter().filter(outside) {
             match verdicts.get(&need.id) {
                 Some(Verdict::Same) => {}

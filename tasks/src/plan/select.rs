@@ -28,6 +28,7 @@ pub struct Choice<'a> {
 pub struct Selection {
     tasks: Option<BTreeSet<&'static str>>,
     hosts: Option<BTreeSet<String>>,
+    away: BTreeSet<String>,
 }
 
 impl Selection {
@@ -46,7 +47,7 @@ impl Selection {
         let hosts = choose_hosts(choice.limit, cluster);
         refusals.extend(hosts.as_ref().err().cloned().unwrap_or_default());
         match hosts {
-            Ok(hosts) if refusals.is_empty() => Ok(Self { tasks, hosts }),
+            Ok(hosts) if refusals.is_empty() => Ok(Self { tasks, hosts, away: BTreeSet::new() }),
             _ => Err(refusals),
         }
     }
@@ -71,8 +72,19 @@ impl Selection {
                 .because("the plan was made for a part of the cluster with this host in it")
                 .hint("make the plan anew with `kokctl plan --save`")
         }));
-        let selection = Self { tasks: tasks.map(|_| found), hosts: hosts.cloned() };
+        let selection = Self { tasks: tasks.map(|_| found), hosts: hosts.cloned(), away: BTreeSet::new() };
         if refusals.is_empty() { Ok(selection) } else { Err(refusals) }
+    }
+
+    /// The same, in which nobody waits for these hosts: they can't be reached, and what they need is done another time.
+    #[must_use]
+    pub fn without(self, away: &BTreeSet<String>) -> Self {
+        Self { away: away.clone(), ..self }
+    }
+
+    /// Whether nobody waits for a host.
+    pub(super) fn is_away(&self, host: &str) -> bool {
+        self.away.contains(host)
     }
 
     /// Whether nothing is left out.

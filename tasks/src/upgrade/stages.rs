@@ -23,7 +23,10 @@ pub fn stages(cluster: &Cluster, running: &Running, hops: &[Hop], wish: &Wish) -
         };
         match is_done {
             true => {}
-            false if builder.stages.is_empty() => return Err(others_first(&builder.is, to)),
+            false if builder.stages.is_empty() => match others_first(&builder.is, to) {
+                Some(refusal) => return Err(refusal),
+                None => break,
+            },
             false => break,
         }
     }
@@ -91,6 +94,7 @@ impl Builder<'_> {
             emulated: self.is.emulated.iter().map(|(host, (major, minor))| (host.clone(), format!("{major}.{minor}"))).collect(),
             wave: None,
             drained: Vec::new(),
+            away: self.wish.away.clone(),
             way: Way::default(),
         };
         Cluster { kubernetes_version: to.clone(), underway: Some(underway), ..self.cluster.clone() }
@@ -245,18 +249,20 @@ impl Builder<'_> {
     }
 }
 
-fn others_first(is: &Running, to: &Version) -> Refusal {
+/// Nothing where kubelets alone are left that are not meant.
+fn others_first(is: &Running, to: &Version) -> Option<Refusal> {
     let mut behind: BTreeSet<&str> = BTreeSet::new();
     for of in [&is.planes, &is.etcd] {
         behind.extend(of.iter().filter(|(_, version)| *version < to).map(|(host, _)| host.as_str()));
     }
-    Refusal::new(format!("nothing of what is meant can get {to} yet"))
+    let refusal = Refusal::new(format!("nothing of what is meant can get {to} yet"))
         .at("--limit or --part")
         .because(format!(
             "{} come first: members of etcd go together, and no kubelet may be newer than an API server",
             listed(behind.iter().copied())
         ))
-        .hint("`kokctl upgrade --part control-planes` first, or leave --limit and --part out")
+        .hint("`kokctl upgrade --part control-planes` first, or leave --limit and --part out");
+    (!behind.is_empty()).then_some(refusal)
 }
 
 /// What is left to do after these stages, by host: nothing is left where all of it has the version.

@@ -58,6 +58,8 @@ pub struct Wish {
     pub pause: Option<Pause>,
     /// Whether pods stay where they are, against what Kubernetes asks for.
     pub undrained: bool,
+    /// Workers that can't be reached and are none of those that are meant: others do not wait for them.
+    pub away: BTreeSet<String>,
 }
 
 impl Wish {

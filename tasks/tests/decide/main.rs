@@ -77,6 +77,7 @@ mod support;
 mod targets;
 mod templates;
 mod tokens;
+mod upgrade_away;
 mod upgrade_components;
 mod upgrade_ends;
 mod upgrade_pools;

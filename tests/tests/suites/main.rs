@@ -78,6 +78,7 @@ mod secrets;
 mod service_accounts;
 mod two_clusters;
 mod upgrades;
+mod upgrades_away;
 mod upgrades_story;
 mod vagrant;
 mod workers;

@@ -17,7 +17,7 @@ use crate::upgrades_story::kubeadm;
 use crate::upgrades_story::skew::Watch;
 
 /// The version before that the bundle holds.
-const OLD: &str = "1.36.3";
+pub const OLD: &str = "1.36.3";
 
 /// The older of the two that the bundle holds.
 const OLD_CONTAINERD: &str = "2.2.9";

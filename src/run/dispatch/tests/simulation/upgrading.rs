@@ -61,7 +61,7 @@ impl Command {
             1 => Some(Pause::ControlPlanes),
             _ => None,
         };
-        let wish = Wish { limit, part, pause, undrained: random.one_in(8) };
+        let wish = Wish { limit, part, pause, undrained: random.one_in(8), ..Wish::default() };
         Self { turn, wish }
     }
 
