@@ -25,14 +25,14 @@ const REGION: &str = "us-east-1";
 /// Parts of an upload: 10,000 of them are the most that there may be, so that 160 GB fit, and the least is 5 MiB.
 const PART: usize = 16 << 20;
 /// So many parts are on their way at once, each held in memory.
-const AT_ONCE: usize = 4;
+const AT_ONCE: usize = 2;
 /// A server that is there answers within seconds.
 const CONNECT: Duration = Duration::from_secs(20);
-/// A part takes so long at the most: 16 MiB at 0.3 MB/s.
-const REQUEST: Duration = Duration::from_secs(60);
+/// A part takes so long at the most: two of 16 MiB share a line of 0.3 MB/s.
+const REQUEST: Duration = Duration::from_secs(120);
 /// Tries of one request, and how long they may take together.
 const TRIES: usize = 6;
-const TRIES_LAST: Duration = Duration::from_secs(120);
+const TRIES_LAST: Duration = Duration::from_secs(300);
 
 /// What opens a bucket. It has no `Debug` on purpose.
 pub struct BucketKey {
