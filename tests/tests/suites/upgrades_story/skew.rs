@@ -44,9 +44,9 @@ impl<'a> Watch<'a> {
     /// Begins on every host.
     pub fn begin(lab: &'a Lab) -> Self {
         for host in hosts(lab) {
-            // It has nothing to end well: what it has begun is waited for by nobody.
-            let begin =
-                "systemd-run --quiet --unit=skew --property=KillSignal=SIGKILL --property=SuccessExitStatus=SIGKILL sh /root/skew.sh";
+            // It has nothing to end well: what it has begun is waited for by nobody. systemd would, and in a container it may not hear that it has ended.
+            let begin = "systemd-run --quiet --unit=skew --property=KillMode=process --property=KillSignal=SIGKILL \
+                         --property=SuccessExitStatus=SIGKILL sh /root/skew.sh";
             ok(&host, &format!("cat >/root/skew.sh <<'END'\n{SCRIPT}END\n{begin}"));
         }
         let sees = |host: &Host| ok(host, "cat /root/skew/seen 2>/dev/null || :").contains("kubelet=");
@@ -58,7 +58,10 @@ impl<'a> Watch<'a> {
     pub fn end(self) {
         let mut looks: Vec<(u64, String, Programs)> = Vec::new();
         for host in hosts(self.lab) {
-            let seen = ok(&host, "systemctl stop skew; cat /root/skew/seen; rm -rf /root/skew /root/skew.sh");
+            let seen = ok(
+                &host,
+                "systemctl stop skew; systemctl reset-failed skew 2>/dev/null; cat /root/skew/seen; rm -rf /root/skew /root/skew.sh",
+            );
             looks.extend(seen.lines().filter_map(read).map(|(at, programs)| (at, host.name().to_owned(), programs)));
         }
         looks.sort();
