@@ -347,3 +347,20 @@ fn a_restore_names_its_backup_and_what_opens_it() {
     assert_eq!(wrong("-e backup=a --check"), "the operation `o` cannot be done by `kokctl restore`");
     assert!(wrong("-e backup=a -e new_hosts=yes -e node=cp1").contains("all of them are new"));
 }
+
+/// What an action takes as its argument is no variable of the cluster; to another action it is one that means nothing.
+#[test]
+fn arguments_of_an_action_are_no_variables() {
+    let names = |cluster: &str, action: &str, arguments: &str| {
+        let input = input(cluster, &[operation("o", action, &format!("extraArgs: '{arguments}'"))]);
+        assert_eq!(input.problems, []);
+        let of_arguments = ["node", "with", "backup", "identity", "etcd_snapshot"];
+        input.variables.iter().map(|given| given.name.clone()).filter(|name| of_arguments.contains(&name.as_str())).collect::<Vec<_>>()
+    };
+    for cluster in [CLUSTER, INLINE] {
+        assert_eq!(names(cluster, "restore", "-e backup=a -e identity=b"), [""; 0]);
+        assert_eq!(names(cluster, "remove-node.yml", "-e node=w1"), [""; 0]);
+        assert_eq!(names(cluster, "recover", "-e etcd_snapshot=a"), [""; 0]);
+        assert_eq!(names(cluster, "cluster.yml", "-e backup=a"), ["backup"]);
+    }
+}

@@ -4,7 +4,7 @@ pub(super) mod ask;
 #[cfg(test)]
 mod tests;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use clap::Args;
@@ -71,7 +71,7 @@ pub(super) async fn run(arguments: &Arguments) -> Result<(), Vec<Failure>> {
     let Wanted { mut cluster, lost, from, agreed } = wanted(arguments)?;
     arguments.bundle.tell_hosts(&mut cluster);
     let (transport, given) = (process::transport(), Given::new(false)?);
-    let snapshot = from.as_deref().map(engine::snapshot_artifact).transpose().map_err(|failure| vec![failure.at("--from")])?;
+    let snapshot = from.as_deref().map(snapshot).transpose().map_err(|failure| vec![failure])?;
     // What the bundle lacks is said before anything stands still.
     let bundle = Arc::new(arguments.bundle.open_or_fetch(&cluster, &transport).await?);
     let begun = match (arguments.goes_on, arguments.undo) {
@@ -96,6 +96,10 @@ pub(super) async fn run(arguments: &Arguments) -> Result<(), Vec<Failure>> {
         (false, recovery, _) => ask::done(&cluster, recovery.as_ref(), session.seconds()).iter().for_each(|text| session.say(text)),
     }
     Ok(())
+}
+
+fn snapshot(path: &Path) -> Result<Artifact, Failure> {
+    engine::snapshot_artifact(path).map_err(|failure| failure.at("--from"))
 }
 
 fn wanted(arguments: &Arguments) -> Result<Wanted, Vec<Failure>> {

@@ -144,7 +144,8 @@ fn wanted(arguments: &Arguments) -> Result<Wanted, Vec<Failure>> {
     let of_operation = of_operation.filter(|_| arguments.backup.is_none());
     let lost = if arguments.lost.is_empty() && of_operation.is_some() { asked.hosts.clone() } else { arguments.lost.clone() };
     let identity = of_operation.and_then(|restore| restore.identity.as_ref()).map(|identity| PathBuf::from(&identity.text));
-    let new_hosts = arguments.new_hosts || of_operation.is_some_and(|restore| restore.new_hosts && !arguments.goes_on);
+    let founds = !arguments.goes_on && !arguments.only_pki;
+    let new_hosts = arguments.new_hosts || of_operation.is_some_and(|restore| restore.new_hosts && founds);
     let wanted = Wanted { cluster, backup, identity, lost, new_hosts, agreed: asked.agreed_at.filter(|_| is_same) };
     wanted.check(arguments.member.as_ref()).map_err(|failure| vec![failure])?;
     Ok(wanted)
@@ -214,7 +215,10 @@ fn half_way(error: Error) -> Vec<Failure> {
     let is_half_way = matches!(error, Error::HalfWay(_));
     let half = || {
         let failure = Failure::new(Kind::Incomplete, "a part of the restore is done, and what follows can't be begun");
-        failure.hint("mend what is said below, then go on: the same command with --continue")
+        failure.hint(
+            "mend what is said below, then go on: the same command with --continue; or, where the new etcd works already, `kokctl recover -f FILE --continue` \
+             with the same --lost",
+        )
     };
     is_half_way.then(half).into_iter().chain(failures(error, "restore --continue")).collect()
 }

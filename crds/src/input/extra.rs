@@ -4,7 +4,7 @@ use super::{File, Role, Text, file_name};
 use crate::decode::Decoder;
 use crate::inventory::{Variable, Vars};
 use crate::model::Cluster;
-use crate::operation::{Arguments, ExtraVars, Operation, Placed, read_extra_vars};
+use crate::operation::{self, Arguments, ExtraVars, Operation, Placed, read_extra_vars};
 use crate::tree::{Node, Value};
 use crate::variables::{Effect, Given, Outcome, plain, variable};
 use crate::words::quote;
@@ -36,12 +36,22 @@ fn of_text(file: &File, problems: &mut Vec<Problem>) -> Vars {
 
 /// What the arguments of an operation's action say.
 pub(super) fn of_operation(operation: &Operation, problems: &mut Vec<Problem>) -> Vec<Vars> {
-    vec![named(&operation.main.arguments.extra_vars, problems, TO_CONFIG_MAP)]
+    vec![of_cluster(operation, problems, TO_CONFIG_MAP)]
 }
 
 /// What to do about a file of variables where they stand in a ConfigMap, and where the Cluster says them itself.
 pub(super) const TO_CONFIG_MAP: &str = "write its variables into the ConfigMap of `varsConfRef`, or into `extraArgs` as `-e NAME=VALUE`; or leave it out there and type `-e @FILE`";
 const TO_FIELDS: &str = "leave it out, and write its variables in the Cluster under `spec.vars`";
+
+/// Those that are no arguments of the action.
+fn of_cluster(operation: &Operation, problems: &mut Vec<Problem>, hint: &str) -> Vars {
+    let is_argument = |extra: &&ExtraVars| match (extra, operation.main.action.effect) {
+        (ExtraVars::Named(variable), operation::Effect::Runs(verb)) => verb.takes(&variable.name),
+        _ => false,
+    };
+    let vars: Vec<ExtraVars> = operation.main.arguments.extra_vars.iter().filter(|extra| !is_argument(extra)).cloned().collect();
+    named(&vars, problems, hint)
+}
 
 fn named(given: &[ExtraVars], problems: &mut Vec<Problem>, hint: &str) -> Vars {
     let mut vars = Vars::default();
@@ -110,7 +120,7 @@ pub(super) fn inline_login(operation: &Operation, cluster: &mut Cluster) -> Vec<
 /// What an operation sets that a Cluster in the inline form has to say itself; what of it means nothing anyway is returned.
 pub(super) fn not_for_inline(operation: &Operation, known: &[Given], problems: &mut Vec<Problem>) -> Vec<Given> {
     let mut given = Vec::new();
-    let vars = named(&operation.main.arguments.extra_vars, problems, TO_FIELDS);
+    let vars = of_cluster(operation, problems, TO_FIELDS);
     given.extend(vars.iter().filter_map(|(name, written)| {
         let row = variable(name).filter(|row| row.effect() == Effect::NoMeaning)?;
         Some(Given::new(name, Some(row), &written.node, Outcome::NoMeaning, row.details()))

@@ -157,6 +157,19 @@ impl Verb {
         matches!(self, Self::RotateAuthority(_) | Self::EndAuthority(_))
     }
 
+    /// Whether its operation takes this variable of `extraArgs` as an argument, and not as a variable of the cluster.
+    #[must_use]
+    pub fn takes(self, variable: &str) -> bool {
+        match variable {
+            "node" => self.is_of_named_hosts() || matches!(self, Self::Recover | Self::Renew | Self::Defragment | Self::Restore),
+            "allow_ungraceful_removal" => matches!(self, Self::Remove | Self::Replace),
+            "with" => self == Self::Replace,
+            "etcd_snapshot" => self == Self::Recover,
+            "backup" | "identity" | "new_hosts" => self == Self::Restore,
+            _ => false,
+        }
+    }
+
     /// Whether it is about hosts that have to be named.
     #[must_use]
     pub fn is_of_named_hosts(self) -> bool {

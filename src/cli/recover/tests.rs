@@ -1,7 +1,7 @@
 #![allow(clippy::unwrap_used, reason = "these are tests")]
 
 use super::super::test_files::{parse, read_line};
-use super::{Arguments, Failure, Wanted, wanted};
+use super::{Arguments, Failure, Wanted, snapshot, wanted};
 
 const FILES: &str = "apiVersion: kubean.io/v1alpha1\nkind: Cluster\nmetadata: {name: c}\nspec:\n  kubernetesVersion: 1.37.1\n  hosts:\n
   - {name: cp1, address: 10.0.0.11, roles: [control-plane]}\n  - {name: cp2, address: 10.0.0.12, roles: [control-plane]}\n
@@ -38,4 +38,14 @@ fn what_can_not_be_meant_is_said_before_any_host_is_asked() {
     for (one, other) in [("--continue", "--undo"), ("--undo", "--from=/s.db"), ("--continue", "--member=cp1")] {
         assert!(parse::<Arguments>(["recover", "-f", "c.yaml", one, other]).is_err(), "{one} {other}");
     }
+}
+
+#[test]
+fn a_file_that_is_no_snapshot_is_named_with_its_option() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("s.db");
+    std::fs::write(&path, b"no snapshot").unwrap();
+    let failure = snapshot(&path).unwrap_err();
+    assert_eq!(failure.at.as_deref(), Some("--from"));
+    assert!(failure.what.contains("s.db can't be recovered from") && failure.hint.is_some(), "{failure:?}");
 }

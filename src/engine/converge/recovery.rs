@@ -36,7 +36,7 @@ pub enum RecoveryStanding {
     NotBegun,
     /// It has begun, and not come to its end.
     UnderWay,
-    /// The one of this name has.
+    /// Another one has, by this name.
     Another(String),
     /// There is a new etcd. What else the file wants is done by an apply.
     Ended,
@@ -221,7 +221,10 @@ fn is_same(begun: &Origin, origin: &Origin) -> bool {
 fn no_restore() -> Refusal {
     let refusal = Refusal::new("no restore is under way")
         .because("no host with a member that answers says so: it was not begun, or has come to its end");
-    refusal.hint("`kokctl status` says how the cluster is; leave --continue out to begin one")
+    refusal.hint(
+        "where etcd works again, `kokctl recover -f FILE --continue` does the rest, with the same --lost; without --continue a restore begins once more, and \
+         loses what was written since",
+    )
 }
 
 fn another(begun: &Recovery) -> Refusal {

@@ -49,21 +49,29 @@ pub(in super::super) fn refused(verb: Verb, mode: Mode) -> Option<Failure> {
 }
 
 pub(super) async fn recover(task: &Task, asked: &Asked, means: &Means<'_>) -> Result<(), Error> {
-    let snapshot = asked.snapshot.as_ref().map(|named| snapshot_artifact(mounted(named)?)).transpose()?;
-    let origin = snapshot.as_ref().map_or(Origin::Member, |snapshot| Origin::Snapshot { sha256: snapshot.sha256.clone() });
     let (name, found) = means.survey(task, asked, false).await?;
+    // What is left then is an apply, and needs no snapshot.
+    if found.standing == RecoveryStanding::Ended {
+        return carry_out(task, (&asked.hosts, None), (RecoverWish::Join, &found.standing), &name, means).await;
+    }
+    let snapshot = asked.snapshot.as_ref().map(snapshot_of).transpose()?;
+    let origin = snapshot.as_ref().map_or(Origin::Member, |snapshot| Origin::Snapshot { sha256: snapshot.sha256.clone() });
     let begun = match found.standing {
         RecoveryStanding::NotBegun if !found.refused.is_empty() => return Err(found.refused.into()),
         RecoveryStanding::NotBegun => {
             let (lost, snapshot) = (asked.hosts.as_slice(), snapshot.as_ref());
-            let recovery = found.choose(&RecoveryChoice { id: name, member: None, lost, origin: origin.clone(), snapshot })?;
+            let recovery = found.choose(&RecoveryChoice { id: name.clone(), member: None, lost, origin: origin.clone(), snapshot })?;
             means.tell_loss(found.loss(&recovery));
             Some(recovery)
         }
         _ => None,
     };
-    let wish = wish(begun.as_ref(), &found.standing, &origin);
-    carry_out(task, (&asked.hosts, snapshot.as_ref()), (wish, &found.standing), means).await
+    let wish = begun.as_ref().map_or(RecoverWish::GoOnFrom(&origin), RecoverWish::Begin);
+    carry_out(task, (&asked.hosts, snapshot.as_ref()), (wish, &found.standing), &name, means).await
+}
+
+fn snapshot_of(named: &Placed) -> Result<Artifact, Failure> {
+    mounted(named).and_then(snapshot_artifact).map_err(|failure| failure.at("-e etcd_snapshot"))
 }
 
 pub(super) async fn restore(task: &Task, asked: &Asked, means: &Means<'_>) -> Result<(), Error> {
@@ -71,7 +79,7 @@ pub(super) async fn restore(task: &Task, asked: &Asked, means: &Means<'_>) -> Re
     let (mut name, mut found) = means.survey(task, asked, true).await?;
     // What is left then is an apply, and needs no backup.
     if found.standing == RecoveryStanding::Ended {
-        return carry_out(task, (&asked.hosts, None), (RecoverWish::Join, &found.standing), means).await;
+        return carry_out(task, (&asked.hosts, None), (RecoverWish::Join, &found.standing), &name, means).await;
     }
     let unpacked = means.unless_stopped(unpacked(task, wanted, means)).await?;
     if wanted.new_hosts && found.standing == RecoveryStanding::NotBegun {
@@ -81,21 +89,12 @@ pub(super) async fn restore(task: &Task, asked: &Asked, means: &Means<'_>) -> Re
         (name, found) = means.survey(task, asked, true).await?;
     }
     let begun = match found.standing {
-        RecoveryStanding::NotBegun => Some(chosen((task, asked), (&found, &unpacked), name, means).await?),
+        RecoveryStanding::NotBegun => Some(chosen((task, asked), (&found, &unpacked), name.clone(), means).await?),
         _ => None,
     };
     let origin = unpacked.origin();
-    let wish = wish(begun.as_ref(), &found.standing, &origin);
-    carry_out(task, (&asked.hosts, Some(&unpacked.snapshot)), (wish, &found.standing), means).await
-}
-
-/// What is next of a recovery from that origin; one from another is not gone on with.
-fn wish<'a>(begun: Option<&'a Recovery>, standing: &RecoveryStanding, origin: &'a Origin) -> RecoverWish<'a> {
-    match (begun, standing) {
-        (Some(recovery), _) => RecoverWish::Begin(recovery),
-        (None, RecoveryStanding::Ended) => RecoverWish::Join,
-        (None, _) => RecoverWish::GoOnFrom(origin),
-    }
+    let wish = begun.as_ref().map_or(RecoverWish::GoOnFrom(&origin), RecoverWish::Begin);
+    carry_out(task, (&asked.hosts, Some(&unpacked.snapshot)), (wish, &found.standing), &name, means).await
 }
 
 /// The restore that is begun, of which is told what is lost by it.
@@ -114,11 +113,12 @@ async fn chosen(
     Ok(recovery)
 }
 
-/// Stage by stage.
+/// Stage by stage. Which recovery is meant is kept before anything is done: whoever goes on with the operation knows it by that.
 async fn carry_out(
     task: &Task,
     (lost, snapshot): (&[String], Option<&Artifact>),
     (wish, standing): (RecoverWish<'_>, &RecoveryStanding),
+    name: &str,
     means: &Means<'_>,
 ) -> Result<(), Error> {
     let selection = Selection::whole();
@@ -138,6 +138,7 @@ async fn carry_out(
         approval.was_given.fetch_or(matches!(verdict, Verdict::Go) && !plan.is_empty(), Ordering::Relaxed);
         verdict
     };
+    *means.recovery.next.lock().unwrap_or_else(PoisonError::into_inner) = Some(name.to_owned());
     let options = Options { approve: &approve, ..means.options };
     let lock = means.lock(&task.cluster)?;
     engine::recover(means.context, lock, &request, options).await.map(drop)
@@ -215,10 +216,9 @@ impl Means<'_> {
         self.context.events.send(EventKind::LossTold { what });
     }
 
-    /// What there is of etcd, and what a recovery is called that begins now. Which one is meant is kept before anything is done: whoever goes on with the
-    /// operation knows it by that.
+    /// What there is of etcd, and the name of the recovery that is meant: of one that is under way, or of one that begins now.
     async fn survey(&self, task: &Task, asked: &Asked, replaces: bool) -> Result<(String, Survey), Error> {
-        let RecoveryNames { own, begun, next } = self.recovery;
+        let RecoveryNames { own, begun, .. } = self.recovery;
         let known = begun.as_ref().unwrap_or(own);
         let look = async { survey(self.context, &task.cluster, &asked.hosts, (known, replaces)).await.map_err(Error::from) };
         let found = self.unless_stopped(look).await?;
@@ -227,7 +227,6 @@ impl Means<'_> {
             RecoveryStanding::Another(id) => id.clone(),
             RecoveryStanding::UnderWay | RecoveryStanding::Ended => known.clone(),
         };
-        *next.lock().unwrap_or_else(PoisonError::into_inner) = Some(name.clone());
         Ok((name, found))
     }
 

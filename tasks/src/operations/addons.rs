@@ -78,13 +78,8 @@ impl Addons {
         let nodes: Vec<String> = self.renewed_on.iter().map(|node| quote(node)).collect();
         // Pods that are made before the controller has heard of the new template are old ones.
         format!(
-            "generations='{{.status.observedGeneration}}={{.metadata.generation}}'\n\
-             tries=0\n\
-             until seen=$(kube -n kube-system get daemonset kube-proxy -o jsonpath=\"$generations\") && [ \"${{seen%=*}}\" = \"${{seen#*=}}\" ] ||\n\
-             \x20 [ $tries = 30 ]; do\n\
-             \x20 tries=$((tries + 1))\n\
-             \x20 sleep 1\n\
-             done\n\
+            "generation=$(kube -n kube-system get daemonset kube-proxy -o 'jsonpath={{.metadata.generation}}')\n\
+             kube -n kube-system wait daemonset/kube-proxy --for=jsonpath='{{.status.observedGeneration}}'=\"$generation\" --timeout=30s >/dev/null\n\
              for node in {}; do\n\
              \x20 kube -n kube-system delete pod -l k8s-app=kube-proxy --field-selector=spec.nodeName=\"$node\" >/dev/null\n\
              done\n",

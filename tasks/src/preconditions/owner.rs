@@ -185,7 +185,9 @@ pub(super) fn authorities(cluster: &Cluster, seen: &Seen, found: &mut Findings) 
 
 /// A host that has an authority where no control plane has any. Where these belong to the cluster they may have lost theirs.
 fn of_earlier(because: &str, is_claimed: bool, is_kept: bool) -> Refusal {
-    let refusal = Refusal::new("it still belongs to an earlier cluster of this name");
+    let earlier = "it still belongs to an earlier cluster of this name";
+    let what = if is_claimed { "no control plane has the certificate authority that it trusts" } else { earlier };
+    let refusal = Refusal::new(what);
     match (is_claimed, is_kept) {
         (_, true) => refusal.because(format!("{because}: the authority was replaced since, or a reset did not come to its end")).hint(
             "take a backup from after that, or another escrow; or finish the reset with `kokctl reset`, then apply",

@@ -59,6 +59,9 @@ fn what_loses_data_is_done_by_operations_that_somebody_has_approved() {
     operate(&server, &lab, "again", "cluster.yml");
     let again = succeeds(&server, &second, "again", MADE);
     assert_eq!(again["plan"]["changes"], 0, "{again:#}");
+    founded_again(&server, &lab, &second, &name);
+    assert_eq!(kubectl(&lab, "get configmaps before later --ignore-not-found -o name").trim(), "configmap/before");
+    clock.lap("taken down, and founded anew from the backup");
     nothing_secret_was_said(&server, &second);
     second.terminate();
 }
@@ -163,6 +166,31 @@ fn recovered(server: &ApiServer, lab: &Lab, kokctl: &Kokctl<'_>, second: &Operat
     is_asked(server, "anew");
     approve(server, "anew");
     succeeds(server, second, "anew", MADE);
+}
+
+/// On a host that has nothing any more: the founding is approved, and then the restore; nothing else is asked.
+fn founded_again(server: &ApiServer, lab: &Lab, operator: &Operator, name: &str) {
+    operate(server, lab, "down", "reset.yml");
+    succeeds(server, operator, "down", MADE);
+    operate_with(server, lab, "elsewhere", of_backup(name, "-e identity=age.key -e new_hosts=yes"));
+    is_asked(server, "elsewhere");
+    let digest = || status(server, "elsewhere")["plan"]["digest"].clone();
+    let founding = digest();
+    approve(server, "elsewhere");
+    wait_for("the plan of the restore", MADE, || {
+        let status = status(server, "elsewhere");
+        assert_ne!(status["phase"], "Failed", "{status:#}");
+        status["phase"] == "AwaitingApproval" && status["plan"]["digest"] != founding
+    });
+    let restore = digest();
+    approve(server, "elsewhere");
+    wait_for("the end of the restore", MADE, || {
+        let status = status(server, "elsewhere");
+        let is_asked_again = status["phase"] == "AwaitingApproval" && status["plan"]["digest"] != restore;
+        assert!(!is_asked_again, "{status:#}");
+        status["phase"] == "Succeeded" || status["phase"] == "Failed"
+    });
+    succeeds(server, operator, "elsewhere", ASKED);
 }
 
 /// A snapshot on this machine.
