@@ -15,7 +15,7 @@ use crate::cluster_support::{ok, up, workload};
 use crate::lab_support::wait_for;
 
 /// Made for this test, and used for nothing else.
-const OWN: (&str, &str) = (
+pub const OWN: (&str, &str) = (
     "AGE-SECRET-KEY-1GZS0YPMX3JPQEKQQSF8NT8N0QWCTNNCRD94JZNK5CX7F4Q3AD92QYF8ZZW",
     "age1ga6w2xwdthxpx3sej5cvaajjfxkghuepgkctd5m5rra4et8dmvlse0r603",
 );
@@ -135,6 +135,11 @@ fn write_manifest(lab: &Lab, kokctl: &Kokctl<'_>) {
     let more =
         format!("    kube_encrypt_secret_data: true\n  backup: {{to: {{folder: backups}}, recipients: [{}], keep: {{last: 1}}}}\n", OWN.1);
     kokctl.write_manifest(&format!("{}\n{more}", manifest.trim_end()));
+    own_key(kokctl);
+}
+
+/// Writes the key that backups are made for, and another one.
+pub fn own_key(kokctl: &Kokctl<'_>) {
     for (name, key) in [("own.key", OWN.0), ("other.key", OTHER)] {
         let path = kokctl.folder().join(name);
         fs::write(&path, format!("{key}\n")).unwrap();
@@ -157,7 +162,7 @@ fn stored(lab: &Lab) -> Vec<usize> {
     numbers
 }
 
-fn backup_verb(kokctl: &Kokctl<'_>, verb: &str, more: &[&str]) -> Said {
+pub fn backup_verb(kokctl: &Kokctl<'_>, verb: &str, more: &[&str]) -> Said {
     let manifest = kokctl.manifest();
     let said = kokctl.run(&[&["backup", verb, "-f", manifest.to_str().unwrap()], more].concat());
     println!("$ kokctl backup {verb} {}\n{}{}", more.join(" "), said.stdout, said.stderr);
@@ -172,7 +177,7 @@ fn verify(kokctl: &Kokctl<'_>, file: &Path, key: Option<&str>) -> Said {
     said
 }
 
-fn backups(folder: &Path) -> Vec<PathBuf> {
+pub fn backups(folder: &Path) -> Vec<PathBuf> {
     let mut found: Vec<PathBuf> = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
     found.sort();
     found
@@ -239,7 +244,7 @@ fn is_refused(lab: &Lab, kokctl: &Kokctl<'_>, backup: &Path) {
     assert_eq!(stored(lab).len(), 29);
 }
 
-fn restore(kokctl: &Kokctl<'_>, backup: &Path, key: Option<&str>, more: &[&str]) -> Said {
+pub fn restore(kokctl: &Kokctl<'_>, backup: &Path, key: Option<&str>, more: &[&str]) -> Said {
     let key = key.map(|key| kokctl.folder().join(key).to_str().unwrap().to_owned());
     let identity: Vec<&str> = key.iter().flat_map(|key| ["--identity", key]).collect();
     let bundle = kokctl.bundle().to_str().unwrap();

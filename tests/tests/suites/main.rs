@@ -42,6 +42,8 @@ mod faults_cases;
 mod fetched;
 mod highly_available;
 mod highly_available_story;
+mod histories;
+mod histories_story;
 mod hooks;
 mod host_resources;
 mod issued;

@@ -80,6 +80,56 @@ fn killed_at_ten_points() {
     load.end();
 }
 
+/// 1 → 3 → 5 → 3 → 1, whoever is left.
+#[test]
+fn one_becomes_five_and_one_again() {
+    let lab = Lab::up(LabSpec::unique(6).control_planes(5)).unwrap_or_else(|error| panic!("{error}"));
+    let kokctl = Kokctl::new(&lab);
+    let mut clock = Clock::start();
+    let five = lab.inventory(DEFAULT_KUBERNETES_VERSION).unwrap();
+    let grown = [vec!["cp2", "cp3", "cp4", "cp5"], vec!["cp4", "cp5"], vec![]];
+    let mut load = None;
+    for left_out in grown {
+        kokctl.write_manifest(&without(&five, &left_out));
+        kokctl.converge("apply");
+        is_made_of(&lab, &kokctl, &left_out);
+        load.get_or_insert_with(|| Load::begin(&lab)).goes_on(&format!("without {left_out:?}"));
+        clock.lap(&format!("without {left_out:?}"));
+    }
+    let mut gone = Vec::new();
+    for leave in [["cp3", "cp5"], ["cp2", "cp4"]] {
+        let said = kokctl.verb("remove", &[leave[0], leave[1], "--yes"]);
+        assert_eq!(said.code, 0, "{said:?}");
+        gone.extend(leave);
+        kokctl.write_manifest(&without(&five, &gone));
+        kokctl.converge("apply");
+        is_made_of(&lab, &kokctl, &gone);
+        load.as_ref().unwrap().goes_on(&format!("without {gone:?}"));
+        clock.lap(&format!("without {gone:?}"));
+    }
+    load.unwrap().end();
+}
+
+/// All hosts but these are nodes, and all control planes but these have a member, each with its vote.
+fn is_made_of(lab: &Lab, kokctl: &Kokctl<'_>, left_out: &[&str]) {
+    let is_in = |name: &&str| !left_out.contains(name);
+    let planes: Vec<&str> = ["cp1", "cp2", "cp3", "cp4", "cp5"].into_iter().filter(is_in).collect();
+    let list = etcd::etcdctl(lab, "cp1", "member list");
+    let rows: Vec<Vec<&str>> = list.lines().map(|line| line.split(", ").collect()).collect();
+    assert!(rows.iter().all(|row| row[1] == "started" && row[5] == "false"), "{list}");
+    let mut members: Vec<&str> = rows.iter().map(|row| row[2]).collect();
+    members.sort_unstable();
+    assert_eq!(members, planes, "{list}");
+    let nodes = ok(&lab.host("cp1").unwrap(), "kubectl --kubeconfig=/etc/kubernetes/admin.conf get nodes -o name");
+    let expected: Vec<String> = planes.iter().chain(&["worker1"]).map(|name| format!("node/{name}")).collect();
+    assert_eq!(nodes.lines().collect::<Vec<_>>(), expected);
+    for plane in planes {
+        let ready = "kubectl --kubeconfig=/etc/kubernetes/admin.conf get --raw /readyz";
+        assert_eq!(ok(&lab.host(plane).unwrap(), ready), "ok", "{plane}");
+    }
+    kokctl.has_nothing_to_do();
+}
+
 fn without(manifest: &str, hosts: &[&str]) -> String {
     let is_kept = |line: &&str| !hosts.iter().any(|host| line.contains(&format!("name: {host},")));
     manifest.lines().filter(is_kept).map(|line| format!("{line}\n")).collect()

@@ -11,6 +11,7 @@
 //! `KOK_TEST_UPGRADES`.
 
 mod beginnings;
+mod kept;
 mod lives;
 mod upgrading;
 
@@ -20,7 +21,8 @@ use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use super::super::seeded::{Bug, switch};
 use super::model::ground::{Ground, Taker};
 use super::*;
-use beginnings::{Beginning, heal};
+use beginnings::{Beginning, Edits, heal};
+use kept::{End, Lived};
 use lives::{Happening, Life, Random};
 
 /// How many histories are taken if nobody says.
@@ -54,6 +56,9 @@ struct History {
     told: Vec<String>,
     /// What hosts keep from one run to the next.
     ground: Ground,
+    /// What was done in it, for one that is kept.
+    lived: Vec<Lived>,
+    end: Option<End>,
 }
 
 impl History {
@@ -101,12 +106,17 @@ impl History {
         let mut said_to_be_done = false;
         for life in 0..1 + u64::from(random.one_in(3)) {
             // One that is refused has changed nothing. What is still at work has the token of its own run.
-            if !self.ground.take(&mut world, Taker::any(&mut random)) {
+            let taker = Taker::any(&mut random);
+            if !self.ground.take(&mut world, taker) {
                 continue;
             }
             world.token_id = format!("kokab{life}");
-            let Ok(plan) = beginning.plan(&world, &mut random) else { continue };
+            let (order, plan) = beginning.plan(&world, &mut random);
+            let Ok(plan) = plan else { continue };
             let life = beginning.life(&mut random, &world);
+            let is_edited = beginning == Beginning::Change && self.lived.is_empty();
+            let edits = if is_edited { Edits::of(&world) } else { Edits::default() };
+            self.lived.push(Lived::new(order, taker, edits, &life));
             let outcome;
             (outcome, world) = self.live(world, &plan, &life);
             if !self.broken.is_empty() {
@@ -139,6 +149,7 @@ impl History {
             Err(refusals) => return self.broken.push(format!("it can't go on: {refusals:?}")),
         };
         if plan.changes().count() == 0 {
+            self.end = Some(End::of(&world));
             return;
         }
         if said_to_be_done {
@@ -146,6 +157,7 @@ impl History {
         }
         let (outcome, world) = self.live(world, &plan, &Life::quiet());
         let is_complete = outcome.as_ref().is_some_and(Outcome::is_complete);
+        self.end = Some(End::of(&world));
         if self.broken.is_empty() && !(is_complete && left(&world).is_empty()) {
             self.broken.push(format!("a run without a fault does not end it: {outcome:?}, {:?} is left", left(&world)));
         }

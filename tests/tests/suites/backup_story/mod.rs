@@ -1,3 +1,4 @@
 //! Parts of the story of a backup.
 
+pub mod five;
 pub mod rehearsed;

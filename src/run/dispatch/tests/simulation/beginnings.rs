@@ -12,8 +12,10 @@ use super::super::super::seeded::seeded;
 use super::lives::{Life, Random};
 use super::*;
 use model::support::api::FOREIGN_DATA;
+use serde::Serialize;
 
 thread_local! {
+    /// Etcd beside API servers, and as units.
     static WORLDS: LazyCell<[World; 2]> = LazyCell::new(|| {
         [model::support::highly_available(), model::support::own_etcd()].map(|cluster| World::bare_of(cluster).converge())
     });
@@ -28,6 +30,46 @@ pub(super) enum Beginning {
     /// A host leaves, whatever it is. Who applies after that has it back.
     Reset,
 }
+
+/// What is typed in a life.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub(super) enum Order {
+    Apply,
+    Remove(String),
+}
+
+/// What somebody has done to files of a cluster that works, as hosts and paths.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Edits {
+    pub(super) edited: Vec<(String, String)>,
+    pub(super) removed: Vec<(String, String)>,
+}
+
+impl Edits {
+    /// Those of a world, by what is otherwise than where a run has just ended.
+    pub(super) fn of(world: &World) -> Self {
+        let which = usize::from(world.cluster.has_etcd_units());
+        let mut edits = Self::default();
+        WORLDS.with(|worlds| {
+            for (host, was) in &worlds[which].hosts {
+                let paths = || EDITED.iter().chain(&REMOVED).filter(|path| was.has(path));
+                let at = |path: &&str| (host.clone(), (*path).to_owned());
+                edits.removed.extend(paths().filter(|path| !world.hosts[host].has(path)).map(&at));
+                let is_edited = |path: &&&str| world.hosts[host].has(path) && world.hosts[host].text(path).ends_with(EDIT);
+                edits.edited.extend(paths().filter(is_edited).map(at));
+            }
+        });
+        edits
+    }
+}
+
+/// Files to which somebody writes a line, and what it is.
+const EDITED: [&str; 3] = ["/etc/kubernetes/manifests/etcd.yaml", "/etc/kubernetes/manifests/kube-apiserver.yaml", "/etc/etcd/etcd.yaml"];
+const EDIT: &str = "# edited\n";
+
+/// Files that somebody removes.
+const REMOVED: [&str; 2] = ["/var/lib/kubelet/config.yaml", "/etc/containerd/config.toml"];
 
 impl Beginning {
     pub(super) fn any(random: &mut Random) -> Self {
@@ -59,13 +101,14 @@ impl Beginning {
         world
     }
 
-    pub(super) fn plan(self, world: &World, random: &mut Random) -> Result<Plan, Vec<Refusal>> {
+    pub(super) fn plan(self, world: &World, random: &mut Random) -> (Order, Result<Plan, Vec<Refusal>>) {
         if self.is_apply() {
-            return world.try_plan();
+            return (Order::Apply, world.try_plan());
         }
         let hosts: Vec<String> = world.cluster.hosts.iter().map(|host| host.name.clone()).collect();
         let chosen = hosts[usize::try_from(random.below(hosts.len() as u64)).unwrap()].clone();
-        left_by(world, &chosen)
+        let plan = left_by(world, &chosen);
+        (Order::Remove(chosen), plan)
     }
 
     pub(super) fn life(self, random: &mut Random, world: &World) -> Life {
@@ -125,16 +168,14 @@ fn drifted(random: &mut Random) -> World {
     let which = usize::from(random.one_in(4));
     let mut world = WORLDS.with(|worlds| worlds[which].clone());
     let hosts: Vec<String> = world.hosts.keys().cloned().collect();
-    let edited = ["/etc/kubernetes/manifests/etcd.yaml", "/etc/kubernetes/manifests/kube-apiserver.yaml", "/etc/etcd/etcd.yaml"];
-    let removed = ["/var/lib/kubelet/config.yaml", "/etc/containerd/config.toml"];
     for host in hosts {
-        for path in edited.iter().filter(|path| world.hosts[&host].has(path)).collect::<Vec<_>>() {
+        for path in EDITED.iter().filter(|path| world.hosts[&host].has(path)).collect::<Vec<_>>() {
             if random.one_in(2) {
                 let text = world.hosts[&host].text(path).to_owned();
-                world.host(&host).write(path, 0o600, &format!("{text}# edited\n"));
+                world.host(&host).write(path, 0o600, &format!("{text}{EDIT}"));
             }
         }
-        for path in removed {
+        for path in REMOVED {
             if random.one_in(3) {
                 world.host(&host).paths.remove(path);
             }

@@ -1,5 +1,7 @@
 //! What happens to the runs of a history.
 
+use serde::Serialize;
+
 use super::*;
 
 impl Taker {
@@ -36,7 +38,8 @@ impl Random {
 }
 
 /// What happens to the cluster by itself.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, Serialize)]
+#[serde(rename_all = "kebab-case")]
 pub(super) enum Happening {
     /// A program is away for so many seconds on all of these hosts.
     Away {

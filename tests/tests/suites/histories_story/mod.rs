@@ -1,0 +1,4 @@
+//! What the story of histories needs.
+
+pub mod document;
+pub mod life;
