@@ -93,6 +93,11 @@ bundle_with_calico() {
     "$programs/release" build --with older-release --with calico --output "$cache/release/bundle-calico"
 }
 
+# A bundle that has Kubernetes 1.35 too, for the same reason.
+bundle_with_oldest() {
+    "$programs/release" build --with older-release --with oldest-release --output "$cache/release/bundle-oldest"
+}
+
 # What the stories are told with.
 programs() {
     part 'kokctl, lab and release' compile
@@ -128,6 +133,7 @@ every_part() {
     programs
     if is_wanted page; then part 'a browser' sh tests/make/setup.sh page; fi
     if is_wanted calico; then part 'bundle with Calico' bundle_with_calico; fi
+    if is_wanted upgrades-far; then part 'bundle with Kubernetes 1.35' bundle_with_oldest; fi
     for one in ${known#code histories readers dist }; do
         if is_wanted "$one"; then
             drawn all | grep "^$one " >"$queue.stories"

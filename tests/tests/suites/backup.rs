@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use kok_tests::lab::{DEFAULT_KUBERNETES_VERSION, Lab};
 use kokctl::backup::{Contents, Identities, Spool, read};
 
-use crate::backup_story::rehearsed;
+use crate::backup_story::{rehearsed, timer};
 use crate::cluster_support::clock::Clock;
 use crate::cluster_support::cluster::kubectl;
 use crate::cluster_support::kokctl::{Kokctl, Said};
@@ -73,6 +73,8 @@ fn a_cluster_whose_hosts_are_gone_is_brought_back_on_others() {
     let web = "create deployment web --image=registry.k8s.io/pause:3.10.2 --replicas=2";
     kubectl(&old, web);
     let administrator = ok(&old.host("cp1").unwrap(), "cat /etc/kubernetes/admin.conf");
+    timer::makes_two(&old, &kokctl);
+    clock.lap("two backups by a timer");
     let made = is_made(&kokctl, &kokctl.folder().join("backups"));
     let backup = away.path().join(made.file_name().unwrap());
     fs::copy(&made, &backup).unwrap();

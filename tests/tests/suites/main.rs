@@ -81,6 +81,7 @@ mod service_accounts;
 mod two_clusters;
 mod upgrades;
 mod upgrades_away;
+mod upgrades_far;
 mod upgrades_story;
 mod vagrant;
 mod workers;

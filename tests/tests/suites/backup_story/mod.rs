@@ -2,3 +2,4 @@
 
 pub mod five;
 pub mod rehearsed;
+pub mod timer;
