@@ -8,9 +8,12 @@ pub mod create;
 mod fetch;
 mod first;
 mod measure;
+mod parts;
 mod report;
+mod site;
 mod sshd;
 
+use std::env;
 use std::error::Error;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -21,6 +24,7 @@ use tempfile::TempDir;
 use crate::lab::{DEFAULT_KUBERNETES_VERSION, Host, Lab, LabSpec};
 use measure::{Cost, measure};
 pub use report::Report;
+pub use site::ClusterOptions;
 
 /// What light hosts can have without being given programs: then it is kokctl that is measured, and not their disks.
 const TASKS: &str = "host";
@@ -129,6 +133,26 @@ impl Bench<'_> {
 
 fn text(path: &Path) -> Result<&str, Box<dyn Error>> {
     path.to_str().ok_or_else(|| format!("{} is not UTF-8", path.display()).into())
+}
+
+/// This machine's, as bundles call it.
+fn architecture() -> &'static str {
+    if env::consts::ARCH == "aarch64" { "arm64" } else { "amd64" }
+}
+
+/// Runs both, ours first in every other round: what else the machine does meets both alike.
+fn in_turn<A, B>(
+    round: usize,
+    ours: impl FnOnce() -> Result<A, Box<dyn Error>>,
+    theirs: impl FnOnce() -> Result<B, Box<dyn Error>>,
+) -> Result<(A, B), Box<dyn Error>> {
+    if round.is_multiple_of(2) {
+        let ours = ours()?;
+        Ok((ours, theirs()?))
+    } else {
+        let theirs = theirs()?;
+        Ok((ours()?, theirs))
+    }
 }
 
 /// The one in the middle.

@@ -6,7 +6,8 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::Parser;
-use kok_tests::bench::create::{CreateOptions, run};
+use kok_tests::bench::ClusterOptions;
+use kok_tests::bench::create::run;
 
 /// Compare kokctl with kubeadm in the classic order: three control planes and two workers, on prepared hosts of the lab.
 #[derive(Parser)]
@@ -30,7 +31,7 @@ struct Cli {
 
 fn main() -> Result<ExitCode, Box<dyn Error>> {
     let Cli { runs, lab, kokctl, bundle, json } = Cli::parse();
-    let options = CreateOptions { runs, lab, kokctl, bundle };
+    let options = ClusterOptions { runs, lab, kokctl, bundle };
     let report = run(&options, &|line| {
         let _ = writeln!(io::stderr(), "{line}");
     })?;

@@ -1,12 +1,13 @@
 //! flannel's manifest as a person applies it: kokctl's own, with the init container of flannel's that gives a host its CNI configuration.
 //! That is what makes a node Ready in the classic order; kokctl writes the file itself.
 
-use std::env;
 use std::error::Error;
 
 use kok_tasks::bundle::Bundle;
 use kok_tasks::templates::render;
 use serde_json::json;
+
+use crate::bench::architecture;
 
 /// What is put before what, in the manifest.
 const ADDITIONS: [(&str, &str); 3] = [
@@ -35,9 +36,8 @@ const VOLUMES: &str = "      - name: programs
 
 /// The manifest for this range of pods and this endpoint of the API, with the image that the bundle's index has.
 pub fn manifest(index: &str, pods: &str, endpoint: &str) -> Result<String, Box<dyn Error>> {
-    let architecture = if env::consts::ARCH == "aarch64" { "arm64" } else { "amd64" };
     let bundle = Bundle::parse(index)?;
-    let image = &bundle.newest_image("flannel", architecture).ok_or("the bundle has no image of flannel")?.reference;
+    let image = &bundle.newest_image("flannel", architecture()).ok_or("the bundle has no image of flannel")?.reference;
     with_configuration(image, pods, endpoint)
 }
 

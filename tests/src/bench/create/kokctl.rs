@@ -9,15 +9,17 @@ use std::time::Instant;
 use serde_json::Value;
 
 use super::report::{Again, ByKokctl, Link};
-use super::{Prepared, milliseconds};
+use super::{Prepared, READY};
 use crate::bench::median;
+use crate::bench::site::{Site, milliseconds};
 
 /// End of the name of the step that is done when all nodes are Ready.
-const READY: &str = "/network/nodes-ready";
+const NODES_READY: &str = "/network/nodes-ready";
 
 pub(super) fn run(prepared: Prepared, progress: &(dyn Fn(&str) + Sync)) -> Result<ByKokctl, Box<dyn Error>> {
+    let site = &prepared.site;
     let began = Instant::now();
-    let mut kokctl = prepared.apply(&["--json"])?.stdout(Stdio::piped()).stderr(prepared.file("err")?).spawn()?;
+    let mut kokctl = site.verb("apply", &["--json"])?.stdout(Stdio::piped()).stderr(site.file("err")?).spawn()?;
     let (mut ready, mut name) = (None, String::new());
     for line in BufReader::new(kokctl.stdout.take().ok_or("no output")?).lines() {
         let event: Value = serde_json::from_str(&line?)?;
@@ -25,25 +27,25 @@ pub(super) fn run(prepared: Prepared, progress: &(dyn Fn(&str) + Sync)) -> Resul
         match of("event") {
             "run-started" => of("run").clone_into(&mut name),
             // kokctl goes on meanwhile, with CoreDNS and a check of the network; what it writes until then waits in the pipe.
-            "step-done" if of("step").ends_with(READY) => {
-                prepared.wait_until_ready()?;
+            "step-done" if of("step").ends_with(NODES_READY) => {
+                site.wait_for_nodes(READY)?;
                 ready = Some(milliseconds(began));
             }
             _ => {}
         }
     }
     if !kokctl.wait()?.success() {
-        return Err(format!("kokctl apply: {}", fs::read_to_string(prepared.path("err"))?).into());
+        return Err(format!("kokctl apply: {}", fs::read_to_string(site.path("err"))?).into());
     }
     let end_milliseconds = milliseconds(began);
     let milliseconds = ready.ok_or("kokctl did not say that the nodes are Ready")?;
     progress(&format!("kokctl: {:.1} s until all nodes were Ready, {:.1} s to its end", milliseconds / 1e3, end_milliseconds / 1e3));
-    let mut critical_path = critical_path(&prepared, &name)?;
+    let mut critical_path = critical_path(site, &name)?;
     end_with_nodes(&mut critical_path);
-    let again = Again::measure(&prepared)?;
+    let again = Again::measure(site)?;
     progress(&format!("kokctl: {:.0} ms where nothing is left to do, {:.0} ms for the task {LIGHT} alone", again.whole, again.light));
     let (preparation_milliseconds, preparation_path) = (prepared.milliseconds, prepared.critical_path);
-    prepared.lab.down()?;
+    prepared.site.lab.down()?;
     Ok(ByKokctl { milliseconds, end_milliseconds, again, preparation_milliseconds, preparation_path, critical_path })
 }
 
@@ -55,27 +57,27 @@ const TIMES: usize = 7;
 
 impl Again {
     /// Alternately the whole and the light task, so that what else happens on the machine hits both.
-    fn measure(prepared: &Prepared) -> Result<Self, Box<dyn Error>> {
+    fn measure(site: &Site) -> Result<Self, Box<dyn Error>> {
         let (mut whole, mut light) = (Vec::new(), Vec::new());
         for _ in 0..TIMES {
-            whole.push(nothing_to_do(prepared, &[])?);
-            light.push(nothing_to_do(prepared, &["--only", LIGHT])?);
+            whole.push(nothing_to_do(site, &[])?);
+            light.push(nothing_to_do(site, &["--only", LIGHT])?);
         }
         Ok(Self { whole: median(whole), light: median(light) })
     }
 }
 
-fn nothing_to_do(prepared: &Prepared, more: &[&str]) -> Result<f64, Box<dyn Error>> {
+fn nothing_to_do(site: &Site, more: &[&str]) -> Result<f64, Box<dyn Error>> {
     let began = Instant::now();
-    let output = prepared.apply(more)?.output()?;
+    let output = site.verb("apply", more)?.output()?;
     let took = milliseconds(began);
     let said = String::from_utf8_lossy(&output.stdout);
     if said.starts_with("nothing to do") { Ok(took) } else { Err(format!("a converged apply said {said:?}").into()) }
 }
 
 /// The chain of steps that the time of a run went to.
-pub(super) fn critical_path(prepared: &Prepared, run: &str) -> Result<Vec<Link>, Box<dyn Error>> {
-    let shown = prepared.kokctl(&["run", "show", run, "--timeline", "--json"])?.output()?;
+pub(super) fn critical_path(site: &Site, run: &str) -> Result<Vec<Link>, Box<dyn Error>> {
+    let shown = site.kokctl(&["run", "show", run, "--timeline", "--json"])?.output()?;
     path_of(&serde_json::from_slice(&shown.stdout)?)
 }
 
@@ -86,7 +88,7 @@ fn path_of(run: &Value) -> Result<Vec<Link>, Box<dyn Error>> {
 
 /// What comes after the nodes are Ready is not measured.
 fn end_with_nodes(links: &mut Vec<Link>) {
-    if let Some(last) = links.iter().position(|link| link.step.ends_with(READY)) {
+    if let Some(last) = links.iter().position(|link| link.step.ends_with(NODES_READY)) {
         links.truncate(last + 1);
     }
 }

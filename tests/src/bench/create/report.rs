@@ -5,6 +5,7 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 
 use crate::bench::median;
+use crate::bench::parts::{Part, head, row, rows};
 
 /// kokctl may take so much of the classic order's time.
 const MOST_RATIO: f64 = 0.65;
@@ -74,14 +75,6 @@ pub(super) struct ByKubeadm {
     pub(super) parts: Vec<Part>,
 }
 
-/// A part of the classic order.
-#[derive(Debug, Serialize)]
-#[serde(rename_all = "camelCase")]
-pub(super) struct Part {
-    pub(super) what: String,
-    pub(super) milliseconds: f64,
-}
-
 impl CreateReport {
     pub(super) fn new(rounds: Vec<Round>) -> Self {
         let kokctl_milliseconds = median(rounds.iter().map(|round| round.kokctl.milliseconds).collect());
@@ -98,20 +91,7 @@ impl CreateReport {
 
     /// A line of seconds, a column for each round.
     fn row(&self, f: &mut fmt::Formatter<'_>, what: &str, of: impl Fn(&Round) -> f64) -> fmt::Result {
-        let values: Vec<f64> = self.rounds.iter().map(of).collect();
-        write!(f, "{what:<34}")?;
-        values.iter().try_for_each(|value| write!(f, "{:>8.1}", value / 1e3))?;
-        writeln!(f, "{:>10.1} s", median(values) / 1e3)
-    }
-
-    /// The parts of the classic order, by the names of the first round.
-    fn parts(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let names = self.rounds.first().into_iter().flat_map(|round| &round.classic.parts).map(|part| part.what.as_str());
-        for name in names {
-            let of = |round: &Round| round.classic.parts.iter().find(|part| part.what == name).map_or(0.0, |part| part.milliseconds);
-            self.row(f, &format!("  {name}"), of)?;
-        }
-        Ok(())
+        row(f, what, self.rounds.iter().map(of).collect())
     }
 
     /// The round whose kokctl is the median.
@@ -122,12 +102,10 @@ impl CreateReport {
 
 impl fmt::Display for CreateReport {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{:<34}", "from prepared hosts to 5 Ready")?;
-        (1..=self.rounds.len()).try_for_each(|number| write!(f, "{:>8}", format!("run {number}")))?;
-        writeln!(f, "{:>10}", "median")?;
+        head(f, "from prepared hosts to 5 Ready", self.rounds.len())?;
         self.row(f, "kokctl apply", |round| round.kokctl.milliseconds)?;
         self.row(f, "kubeadm in the classic order", |round| round.classic.milliseconds)?;
-        self.parts(f)?;
+        rows(f, &self.rounds.iter().map(|round| round.classic.parts.as_slice()).collect::<Vec<_>>())?;
         writeln!(f, "ratio of the medians {:.2}", self.ratio)?;
         writeln!(f, "\nbeside that")?;
         self.row(f, "kokctl apply to its end", |round| round.kokctl.end_milliseconds)?;
