@@ -1,6 +1,6 @@
 # The commands of this project. What they do stands in tests/make/; every one of them may be run again at any time.
 .DEFAULT_GOAL := help
-.PHONY: help demo demo-down test test-all test-unit test-faults bench bench-peers bench-create dist build bundle tables crds docs fmt lint advisories
+.PHONY: help demo demo-down test test-all test-unit test-faults bench bench-peers bench-create bench-upgrade dist build bundle tables crds docs fmt lint advisories
 
 export CARGO_TARGET_DIR ?= $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/kok/target
 
@@ -35,6 +35,9 @@ bench-peers: ## kokctl beside Ansible and others on the same 30 steps, with thei
 bench-create: ## how long a cluster of three control planes takes, compared with kubeadm's own order (root)
 	@sh tests/make/bench-create.sh
 
+bench-upgrade: ## how long a cluster takes to the next minor version, compared with kubeadm by hand (root)
+	@sh tests/make/bench-upgrade.sh
+
 dist: ## make what a release has: archive, Debian package, SBOM, sums
 	@sh tests/make/dist.sh
 
@@ -60,7 +63,7 @@ fmt: ## format the Rust code
 
 lint: ## clippy, and shellcheck where it is installed
 	cargo clippy --locked --workspace --all-targets -- -D warnings
-	@if command -v shellcheck >/dev/null; then shellcheck -x tests/make/*.sh tests/lab/host/*.sh tests/lab/root/build.sh tests/online/*.sh tests/src/bench/create/*.sh; fi
+	@if command -v shellcheck >/dev/null; then shellcheck -x tests/make/*.sh tests/lab/host/*.sh tests/lab/root/build.sh tests/online/*.sh tests/src/bench/*/*.sh; fi
 
 advisories: ## ask for known vulnerabilities of what the program is made of (needs a network)
 	@sh tests/make/advisories.sh

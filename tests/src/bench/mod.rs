@@ -12,6 +12,7 @@ mod parts;
 mod report;
 mod site;
 mod sshd;
+pub mod upgrade;
 
 use std::env;
 use std::error::Error;
