@@ -1,0 +1,3 @@
+module github.com/kokctl/kokctl/tests/release/pause
+
+go 1.26.0
