@@ -62,7 +62,8 @@ impl UncordonNodes {
     }
 }
 
-/// A line that lifts a cordon of ours, if it is for one of these reasons. The API compares and changes at once, so that no other cordon is hit.
+/// Lines that lift a cordon of ours, if it is for one of these reasons. The API compares and changes at once, so that no other cordon is hit. An API server
+/// that does not say who has cordoned the node fails them: a word in a `case` alone would be taken for nobody's.
 pub(super) fn lift(node: &str, by: &[Cordoner]) -> String {
     let node = quote(node);
     let path = format!("/metadata/annotations/{}", CORDONED_BY.replace('/', "~1"));
@@ -80,5 +81,26 @@ pub(super) fn lift(node: &str, by: &[Cordoner]) -> String {
         .into_iter()
         .collect();
     let annotation = CORDONED_BY.replace('.', "\\.");
-    format!("case $(kube get node {node} --ignore-not-found -o jsonpath='{{.metadata.annotations.{annotation}}}') in {cases}esac")
+    format!(
+        "cordoned_by=$(kube get node {node} --ignore-not-found -o jsonpath='{{.metadata.annotations.{annotation}}}') || exit 1\n\
+         case $cordoned_by in {cases}esac"
+    )
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, reason = "these are tests")]
+mod tests {
+    use std::process::Command;
+
+    use super::{Cordoner, lift};
+
+    /// What is not known must not look like what is done.
+    #[test]
+    fn an_api_server_that_does_not_answer_fails_it() {
+        for (kube, succeeds) in [("return 1", false), ("echo somebody", true), (":", true)] {
+            let script = format!("kube() {{ {kube}; }}\n{}\n", lift("cp1", &[Cordoner::Run]));
+            let status = Command::new("sh").arg("-c").arg(script).status().unwrap();
+            assert_eq!(status.success(), succeeds, "{kube}");
+        }
+    }
 }

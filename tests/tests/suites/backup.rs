@@ -171,7 +171,7 @@ pub fn backup_verb(kokctl: &Kokctl<'_>, verb: &str, more: &[&str]) -> Said {
     said
 }
 
-fn verify(kokctl: &Kokctl<'_>, file: &Path, key: Option<&str>) -> Said {
+pub fn verify(kokctl: &Kokctl<'_>, file: &Path, key: Option<&str>) -> Said {
     let key = key.map(|key| kokctl.folder().join(key).to_str().unwrap().to_owned());
     let identity: Vec<&str> = key.iter().flat_map(|key| ["--identity", key]).collect();
     let said = kokctl.run(&[&["backup", "verify", file.to_str().unwrap()], &identity[..]].concat());

@@ -13,7 +13,7 @@ use crate::lab_support::wait_for;
 use crate::members_story::killed;
 
 /// What is left of certificates that were aged.
-const SOON: Left = Left::Minutes(20);
+pub const SOON: Left = Left::Minutes(20);
 
 #[test]
 fn certificates_are_renewed() {
@@ -49,7 +49,7 @@ fn certificates(kokctl: &Kokctl<'_>) -> Vec<Value> {
 }
 
 /// None is late, and every program that runs has what its file has: seen from outside where something is shown. An API server reads its own within a minute.
-fn all_is_well(kokctl: &Kokctl<'_>) {
+pub fn all_is_well(kokctl: &Kokctl<'_>) {
     wait_for("what runs has what the files have", 90, || certs(kokctl, "status", &[]).code == 0);
     let said = certs(kokctl, "status", &[]);
     assert_eq!((said.code, said.stderr.as_str()), (0, ""), "{said:?}");
@@ -116,7 +116,7 @@ fn a_file_that_nobody_has_read_is_found(kokctl: &Kokctl<'_>, cp1: &Host) {
 }
 
 /// Serial numbers of all leaves, of those inside kubeconfigs, and of what the kubelet shows.
-fn serials(host: &Host) -> Vec<String> {
+pub fn serials(host: &Host) -> Vec<String> {
     ok(host, aged::SERIALS).lines().map(str::to_owned).collect()
 }
 

@@ -82,6 +82,7 @@ mod two_clusters;
 mod upgrades;
 mod upgrades_away;
 mod upgrades_far;
+mod upgrades_faults;
 mod upgrades_story;
 mod vagrant;
 mod workers;

@@ -1,12 +1,13 @@
 //! Three control planes and two workers are gone, and their cluster goes on, on five others with other addresses.
 
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+use std::process::Command;
 use std::time::Instant;
 
 use kok_tests::lab::{DEFAULT_KUBERNETES_VERSION, Host, Lab, LabSpec};
 
-use crate::backup::{backup_verb, backups, own_key, restore};
+use crate::backup::{OWN, backup_verb, backups, own_key, restore, verify};
 use crate::cluster_support::clock::Clock;
 use crate::cluster_support::cluster::kubectl;
 use crate::cluster_support::kokctl::Kokctl;
@@ -56,6 +57,7 @@ fn hosts_that_are_gone_are_replaced_by_others() {
     let kokctl = Kokctl::new(&new);
     kokctl.write_manifest(&on_others(&new, &name));
     own_key(&kokctl);
+    is_age(&kokctl, &backup);
     let began = Instant::now();
     let said = restore(&kokctl, &backup, Some("own.key"), &["--yes", "--new-hosts"]);
     assert!(said.code == 0 && said.stdout.contains("works again"), "{said:?}");
@@ -64,6 +66,19 @@ fn hosts_that_are_gone_are_replaced_by_others() {
     println!("{:.1} s from the file to pods that answer on each node", began.elapsed().as_secs_f64());
     clock.lap("on five others");
     kokctl.has_nothing_to_do();
+}
+
+/// age's own program opens it, and what that has closed is opened by kokctl.
+fn is_age(kokctl: &Kokctl<'_>, backup: &Path) {
+    let [key, plain, closed] = ["own.key", "plain.tar", "closed.kokctl-backup.age"].map(|name| kokctl.folder().join(name));
+    assert!(Command::new("age").arg("-d").arg("-i").arg(&key).arg("-o").arg(&plain).arg(backup).status().unwrap().success());
+    let listed = Command::new("tar").arg("tf").arg(&plain).output().unwrap();
+    let names = String::from_utf8(listed.stdout).unwrap();
+    assert!(["etcd.db", "manifest.json"].iter().all(|name| names.lines().any(|line| line == *name)), "{names}");
+    assert!(Command::new("age").args(["-r", OWN.1]).arg("-o").arg(&closed).arg(&plain).status().unwrap().success());
+    let said = verify(kokctl, &closed, Some("own.key"));
+    assert!(said.code == 0 && said.stdout.contains("is whole"), "{said:?}");
+    fs::remove_file(plain).unwrap();
 }
 
 /// A cluster of five, of which a backup is left alone.
@@ -90,7 +105,7 @@ fn gone(backup: PathBuf) -> (PathBuf, String) {
 }
 
 fn with_backups(inventory: &str) -> String {
-    let recipient = crate::backup::OWN.1;
+    let recipient = OWN.1;
     let more = format!(
         "    kube_encrypt_secret_data: true\n  backup: {{to: {{folder: backups}}, recipients: [{recipient}], keep: {{last: 1}}}}\n"
     );
