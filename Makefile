@@ -1,6 +1,6 @@
 # The commands of this project. What they do stands in tests/make/; every one of them may be run again at any time.
 .DEFAULT_GOAL := help
-.PHONY: help demo demo-down test test-all test-unit test-faults bench bench-peers bench-create bench-upgrade dist build bundle tables crds docs fmt lint advisories
+.PHONY: help demo demo-down test test-all test-unit test-faults bench bench-peers bench-create bench-upgrade bench-grow dist build bundle tables crds docs fmt lint advisories
 
 export CARGO_TARGET_DIR ?= $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/kok/target
 
@@ -37,6 +37,9 @@ bench-create: ## how long a cluster of three control planes takes, compared with
 
 bench-upgrade: ## how long a cluster takes to the next minor version, compared with kubeadm by hand (root)
 	@sh tests/make/bench-upgrade.sh
+
+bench-grow: ## how long hosts take that join a cluster, compared with `kubeadm join` by hand (root)
+	@sh tests/make/bench-grow.sh
 
 dist: ## make what a release has: archive, Debian package, SBOM, sums
 	@sh tests/make/dist.sh

@@ -17,7 +17,7 @@ bundle='binutils libseccomp-dev iptables netbase nftables pkgconf|pkg-config'
 lab='debootstrap systemd systemd-container iproute2 nftables openssh-client util-linux'
 page='chromium chromium-driver curl'
 # Debian's own Vagrant, with what judges the settings of libvirt; VirtualBox' plugin is a part of it.
-tests='age openssh-server sudo openssl fish tcsh zsh vagrant vagrant-libvirt'
+tests='age openssh-server sudo openssl curl fish tcsh zsh vagrant vagrant-libvirt'
 
 case $target in
     unit) packages="$compiler openssl" ;;

@@ -7,6 +7,7 @@ mod converged;
 pub mod create;
 mod fetch;
 mod first;
+pub mod grow;
 mod measure;
 mod parts;
 mod report;

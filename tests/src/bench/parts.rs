@@ -6,6 +6,9 @@ use serde::Serialize;
 
 use super::median;
 
+/// Room for what a line is of: that of the longest one.
+const WIDTH: usize = 42;
+
 /// A part of a time.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
@@ -31,25 +34,30 @@ pub(super) fn marked(marks: &str, total: f64, last: &str) -> Vec<Part> {
 
 /// The first line: what the columns are.
 pub(super) fn head(f: &mut fmt::Formatter<'_>, what: &str, rounds: usize) -> fmt::Result {
-    write!(f, "{what:<34}")?;
+    write!(f, "{what:<WIDTH$}")?;
     (1..=rounds).try_for_each(|number| write!(f, "{:>8}", format!("run {number}")))?;
     writeln!(f, "{:>10}", "median")
 }
 
 /// A line of seconds, for milliseconds of each round.
-pub(super) fn row(f: &mut fmt::Formatter<'_>, what: &str, values: Vec<f64>) -> fmt::Result {
-    write!(f, "{what:<34}")?;
-    values.iter().try_for_each(|value| write!(f, "{:>8.1}", value / 1e3))?;
-    writeln!(f, "{:>10.1} s", median(values) / 1e3)
+pub(super) fn row<T>(f: &mut fmt::Formatter<'_>, what: &str, rounds: &[T], of: impl Fn(&T) -> f64) -> fmt::Result {
+    write!(f, "{what:<WIDTH$}")?;
+    rounds.iter().try_for_each(|round| write!(f, "{:>8.1}", of(round) / 1e3))?;
+    writeln!(f, "{:>10.1} s", median_of(rounds, of) / 1e3)
 }
 
 /// A line for each part, by the names of the first round.
-pub(super) fn rows(f: &mut fmt::Formatter<'_>, rounds: &[&[Part]]) -> fmt::Result {
-    for name in rounds.iter().take(1).flat_map(|parts| parts.iter()).map(|part| part.what.as_str()) {
-        let of = |parts: &&[Part]| parts.iter().find(|part| part.what == name).map_or(0.0, |part| part.milliseconds);
-        row(f, &format!("  {name}"), rounds.iter().map(of).collect())?;
+pub(super) fn rows<T>(f: &mut fmt::Formatter<'_>, rounds: &[T], parts: impl Fn(&T) -> &[Part]) -> fmt::Result {
+    for name in rounds.first().into_iter().flat_map(&parts).map(|part| part.what.as_str()) {
+        let of = |round: &T| parts(round).iter().find(|part| part.what == name).map_or(0.0, |part| part.milliseconds);
+        row(f, &format!("  {name}"), rounds, of)?;
     }
     Ok(())
+}
+
+/// The median of a figure of all rounds.
+pub(super) fn median_of<T>(rounds: &[T], of: impl Fn(&T) -> f64) -> f64 {
+    median(rounds.iter().map(of).collect())
 }
 
 #[cfg(test)]

@@ -4,13 +4,15 @@ use std::error::Error;
 use std::thread;
 use std::time::{Duration, Instant};
 
+use serde::Serialize;
+
 use crate::lab::Host;
 
 const DEADLINE: Duration = Duration::from_secs(30);
 const POLL: Duration = Duration::from_millis(50);
 
 /// Logins and commands, the most of any host.
-#[derive(Debug, Default, Clone, Copy)]
+#[derive(Debug, Default, Clone, Copy, Serialize)]
 pub(super) struct Count {
     pub(super) logins: usize,
     pub(super) commands: usize,

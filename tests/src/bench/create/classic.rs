@@ -1,7 +1,6 @@
 //! By kubeadm: what is written beforehand, and the script.
 
 use std::error::Error;
-use std::fs;
 use std::io::Write as _;
 use std::process::Stdio;
 use std::time::Instant;
@@ -39,17 +38,12 @@ fn write_files(site: &Site) -> Result<(), Box<dyn Error>> {
     let first = site.first()?;
     let init = plain(&first.ssh(&["cat", CONFIGURATION])?.stdout).ok_or("kokctl's configuration for kubeadm looks different now")?;
     let endpoint = value(&init, "controlPlaneEndpoint: ")?.trim_matches('"');
-    let name = endpoint.rsplit_once(':').map_or(endpoint, |(name, _)| name);
+    let name = name_of(endpoint);
     write(&first, "/root/init.yaml", &init)?;
-    let images = fs::read_to_string(site.bundle.join(kok_tasks::bundle::INDEX))?;
-    write(&first, "/root/flannel.yaml", &flannel::manifest(&images, value(&init, "podSubnet: ")?.trim_matches('"'), endpoint)?)?;
+    write(&first, "/root/flannel.yaml", &flannel::manifest(&site.index()?, value(&init, "podSubnet: ")?.trim_matches('"'), endpoint)?)?;
     let ignored = value(&init, "ignorePreflightErrors: ")?;
     for (number, host) in site.lab.hosts().enumerate() {
-        let line = format!("sed -i '/ {name}$/d' /etc/hosts && echo '{} {name}' >>/etc/hosts", first.address());
-        let said = host.ssh(&["sh", "-c", &line])?;
-        if !said.success() {
-            return Err(format!("{}: {}", host.name(), said.stderr).into());
-        }
+        leads_to(&host, name, &first)?;
         if number > 0 {
             write(&host, "/root/join.yaml", &join(&host, endpoint, ignored, number < CONTROL_PLANES))?;
         }
@@ -57,7 +51,24 @@ fn write_files(site: &Site) -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-fn write(host: &Host, path: &str, content: &str) -> Result<(), Box<dyn Error>> {
+fn name_of(endpoint: &str) -> &str {
+    endpoint.rsplit_once(':').map_or(endpoint, |(name, _)| name)
+}
+
+/// The name of the API in the configuration that kokctl has written for kubeadm on this control plane.
+pub(in crate::bench) fn api_name(first: &Host) -> Result<String, Box<dyn Error>> {
+    let configuration = first.ssh(&["cat", CONFIGURATION])?.stdout;
+    Ok(name_of(value(&configuration, "controlPlaneEndpoint: ")?.trim_matches('"')).to_owned())
+}
+
+/// On this host the name of the API leads to that control plane from now on, and to no other.
+pub(in crate::bench) fn leads_to(host: &Host, name: &str, plane: &Host) -> Result<(), Box<dyn Error>> {
+    let line = format!("sed -i '/ {name}$/d' /etc/hosts && echo '{} {name}' >>/etc/hosts", plane.address());
+    let said = host.ssh(&["sh", "-c", &line])?;
+    if said.success() { Ok(()) } else { Err(format!("{}: {}", host.name(), said.stderr).into()) }
+}
+
+pub(in crate::bench) fn write(host: &Host, path: &str, content: &str) -> Result<(), Box<dyn Error>> {
     let mut ssh = host.ssh_command("root", format!("umask 077 && cat >{path}"))?.stdin(Stdio::piped()).spawn()?;
     ssh.stdin.take().ok_or("no input")?.write_all(content.as_bytes())?;
     if ssh.wait()?.success() { Ok(()) } else { Err(format!("{}: {path} could not be written", host.name()).into()) }

@@ -1,9 +1,6 @@
 //! By kokctl.
 
 use std::error::Error;
-use std::fs;
-use std::io::{BufRead as _, BufReader};
-use std::process::Stdio;
 use std::time::Instant;
 
 use serde_json::Value;
@@ -19,10 +16,8 @@ const NODES_READY: &str = "/network/nodes-ready";
 pub(super) fn run(prepared: Prepared, progress: &(dyn Fn(&str) + Sync)) -> Result<ByKokctl, Box<dyn Error>> {
     let site = &prepared.site;
     let began = Instant::now();
-    let mut kokctl = site.verb("apply", &["--json"])?.stdout(Stdio::piped()).stderr(site.file("err")?).spawn()?;
     let (mut ready, mut name) = (None, String::new());
-    for line in BufReader::new(kokctl.stdout.take().ok_or("no output")?).lines() {
-        let event: Value = serde_json::from_str(&line?)?;
+    site.follow("apply", &[], |event| {
         let of = |field: &str| event.get(field).and_then(Value::as_str).unwrap_or_default();
         match of("event") {
             "run-started" => of("run").clone_into(&mut name),
@@ -33,10 +28,8 @@ pub(super) fn run(prepared: Prepared, progress: &(dyn Fn(&str) + Sync)) -> Resul
             }
             _ => {}
         }
-    }
-    if !kokctl.wait()?.success() {
-        return Err(format!("kokctl apply: {}", fs::read_to_string(site.path("err"))?).into());
-    }
+        Ok(())
+    })?;
     let end_milliseconds = milliseconds(began);
     let milliseconds = ready.ok_or("kokctl did not say that the nodes are Ready")?;
     progress(&format!("kokctl: {:.1} s until all nodes were Ready, {:.1} s to its end", milliseconds / 1e3, end_milliseconds / 1e3));

@@ -3,23 +3,22 @@
 //! The clock runs from the first command until `kubectl get nodes` shows all nodes Ready. Every run has hosts of its own, prepared in the
 //! same way by kokctl; how long that took is told beside it.
 
-mod classic;
+pub(super) mod classic;
 pub mod flannel;
 mod kokctl;
 mod report;
 
 use std::error::Error;
-use std::process::Command;
 
 use super::in_turn;
-use super::site::{ClusterOptions, HOSTS, Site};
+use super::site::{ClusterOptions, HOSTS, Site, settle};
 use crate::lab::DEFAULT_KUBERNETES_VERSION;
 pub use report::CreateReport;
 use report::{Link, Round};
 
 /// All that hosts need before they are a cluster and that is none of what makes them one.
-const PREPARATION: &str = "host,packages,names,swap,selinux,firewall,trust,proxy,time-sync,container-runtime,mirrors,images,kubelet,\
-                           kubeadm-configuration";
+pub(super) const PREPARATION: &str = "host,packages,names,swap,selinux,firewall,trust,proxy,time-sync,container-runtime,mirrors,images,\
+                                      kubelet,kubeadm-configuration";
 /// Of a line of `kubectl get nodes`, for awk.
 const READY: &str = "$2 ~ /^Ready/";
 
@@ -49,12 +48,11 @@ pub fn run(options: &ClusterOptions, progress: &(dyn Fn(&str) + Sync)) -> Result
 
 impl Prepared {
     fn new(options: &ClusterOptions, progress: &(dyn Fn(&str) + Sync)) -> Result<Self, Box<dyn Error>> {
-        let site = Site::up(options, DEFAULT_KUBERNETES_VERSION, progress)?;
+        let site = Site::up(options, HOSTS, DEFAULT_KUBERNETES_VERSION, progress)?;
         let milliseconds = site.applied(&["--only", PREPARATION])?;
         let critical_path = kokctl::critical_path(&site, "latest")?;
         progress(&format!("prepared {HOSTS} bare hosts in {:.1} s", milliseconds / 1e3));
-        // What the images left to be written must not be written in the time that is measured.
-        Command::new("sync").status()?;
+        settle()?;
         Ok(Self { site, milliseconds, critical_path })
     }
 }

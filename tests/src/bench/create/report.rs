@@ -4,8 +4,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use crate::bench::median;
-use crate::bench::parts::{Part, head, row, rows};
+use crate::bench::parts::{Part, head, median_of, row, rows};
 
 /// kokctl may take so much of the classic order's time.
 const MOST_RATIO: f64 = 0.65;
@@ -77,8 +76,8 @@ pub(super) struct ByKubeadm {
 
 impl CreateReport {
     pub(super) fn new(rounds: Vec<Round>) -> Self {
-        let kokctl_milliseconds = median(rounds.iter().map(|round| round.kokctl.milliseconds).collect());
-        let classic_milliseconds = median(rounds.iter().map(|round| round.classic.milliseconds).collect());
+        let kokctl_milliseconds = median_of(&rounds, |round| round.kokctl.milliseconds);
+        let classic_milliseconds = median_of(&rounds, |round| round.classic.milliseconds);
         Self { kokctl_milliseconds, classic_milliseconds, ratio: kokctl_milliseconds / classic_milliseconds, rounds }
     }
 
@@ -91,7 +90,7 @@ impl CreateReport {
 
     /// A line of seconds, a column for each round.
     fn row(&self, f: &mut fmt::Formatter<'_>, what: &str, of: impl Fn(&Round) -> f64) -> fmt::Result {
-        row(f, what, self.rounds.iter().map(of).collect())
+        row(f, what, &self.rounds, of)
     }
 
     /// The round whose kokctl is the median.
@@ -105,14 +104,14 @@ impl fmt::Display for CreateReport {
         head(f, "from prepared hosts to 5 Ready", self.rounds.len())?;
         self.row(f, "kokctl apply", |round| round.kokctl.milliseconds)?;
         self.row(f, "kubeadm in the classic order", |round| round.classic.milliseconds)?;
-        rows(f, &self.rounds.iter().map(|round| round.classic.parts.as_slice()).collect::<Vec<_>>())?;
+        rows(f, &self.rounds, |round| &round.classic.parts)?;
         writeln!(f, "ratio of the medians {:.2}", self.ratio)?;
         writeln!(f, "\nbeside that")?;
         self.row(f, "kokctl apply to its end", |round| round.kokctl.end_milliseconds)?;
         self.row(f, "kokctl apply, nothing to do", |round| round.kokctl.again.whole)?;
         self.row(f, "the same of a light task", |round| round.kokctl.again.light)?;
         let ratio = |round: &Round| round.kokctl.again.whole / round.kokctl.again.light;
-        writeln!(f, "ratio of these two {:.2}", median(self.rounds.iter().map(ratio).collect()))?;
+        writeln!(f, "ratio of these two {:.2}", median_of(&self.rounds, ratio))?;
         self.row(f, "preparation of bare hosts (kokctl)", |round| round.kokctl.preparation_milliseconds)?;
         self.row(f, "preparation of bare hosts (kubeadm)", |round| round.classic.preparation_milliseconds)?;
         writeln!(f, "\nthe chain of steps of the median run of kokctl")?;

@@ -2,17 +2,17 @@
 
 use std::collections::BTreeSet;
 use std::error::Error;
-use std::fs::{self, File};
+use std::fs::File;
 use std::path::PathBuf;
-use std::process::{Command, Stdio};
+use std::process::Stdio;
 use std::thread;
 use std::time::Instant;
 
-use kok_tasks::bundle::{Bundle, INDEX};
+use kok_tasks::bundle::Bundle;
 
 use super::{NEW, OLD};
 use crate::bench::architecture;
-use crate::bench::site::{Site, milliseconds};
+use crate::bench::site::{Site, milliseconds, settle};
 use crate::lab::Host;
 
 /// Images that control planes alone run.
@@ -59,11 +59,10 @@ pub(super) fn programs(site: &Site) -> Result<f64, Box<dyn Error>> {
 }
 
 fn index(site: &Site) -> Result<Bundle, Box<dyn Error>> {
-    Ok(Bundle::parse(&fs::read_to_string(site.bundle.join(INDEX))?)?)
+    Ok(Bundle::parse(&site.index()?)?)
 }
 
-/// To all hosts at once, and to each what is for it, one after the other; then until it is on the disk, so that none of it is written in the time that is
-/// measured.
+/// To all hosts at once, and to each what is for it, one after the other; then until it is on the disk.
 fn to_all(site: &Site, goods: &[Goods]) -> Result<(), Box<dyn Error>> {
     let (planes, workers) = site.roles();
     let (planes, workers) = (planes.iter().map(|host| (host, true)), workers.iter().map(|host| (host, false)));
@@ -76,8 +75,7 @@ fn to_all(site: &Site, goods: &[Goods]) -> Result<(), Box<dyn Error>> {
         let begun: Vec<_> = planes.chain(workers).map(begin).collect();
         begun.into_iter().try_for_each(|host| host.join().unwrap_or_else(|_| Err("a thread has panicked".to_owned())))
     })?;
-    Command::new("sync").status()?;
-    Ok(())
+    settle()
 }
 
 fn send(host: &Host, goods: &Goods) -> Result<(), Box<dyn Error>> {

@@ -2,8 +2,6 @@
 
 use std::error::Error;
 use std::fs;
-use std::io::{BufRead as _, BufReader};
-use std::process::Stdio;
 use std::time::Instant;
 
 use super::report::ByKokctl;
@@ -15,17 +13,12 @@ pub(super) fn run(older: Older, progress: &(dyn Fn(&str) + Sync)) -> Result<ByKo
     let site = &older.site;
     site.write_manifest(NEW)?;
     let began = Instant::now();
-    let mut kokctl = site.verb("upgrade", &["--yes", "--json"])?.stdout(Stdio::piped()).stderr(site.file("err")?).spawn()?;
     let mut story = Story::default();
-    for line in BufReader::new(kokctl.stdout.take().ok_or("no output")?).lines() {
-        let line = line?;
-        story.take(milliseconds(began), &serde_json::from_str(&line)?);
-    }
-    let ended = kokctl.wait()?;
+    site.follow("upgrade", &["--yes"], |event| {
+        story.take(milliseconds(began), event);
+        Ok(())
+    })?;
     let said = fs::read_to_string(site.path("err"))?;
-    if !ended.success() {
-        return Err(format!("kokctl upgrade: {said}").into());
-    }
     site.wait_for_nodes(&upgraded())?;
     let milliseconds = milliseconds(began);
     progress(&format!("kokctl: {:.1} s until all nodes were Ready with {NEW}", milliseconds / 1e3));

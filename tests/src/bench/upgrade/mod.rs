@@ -13,7 +13,7 @@ mod story;
 use std::error::Error;
 
 use super::in_turn;
-use super::site::{ClusterOptions, Site};
+use super::site::{ClusterOptions, HOSTS, Site};
 use crate::lab::DEFAULT_KUBERNETES_VERSION as NEW;
 use report::Round;
 pub use report::UpgradeReport;
@@ -48,7 +48,7 @@ pub fn run(options: &ClusterOptions, progress: &(dyn Fn(&str) + Sync)) -> Result
 
 impl Older {
     fn found(options: &ClusterOptions, progress: &(dyn Fn(&str) + Sync)) -> Result<Self, Box<dyn Error>> {
-        let site = Site::up(options, OLD, progress)?;
+        let site = Site::up(options, HOSTS, OLD, progress)?;
         let milliseconds = site.applied(&[])?;
         progress(&format!("a cluster with {OLD} in {:.1} s", milliseconds / 1e3));
         bring::images(&site)?;

@@ -5,8 +5,7 @@ use std::fmt;
 use serde::Serialize;
 
 use super::{NEW, OLD};
-use crate::bench::median;
-use crate::bench::parts::{Part, head, row, rows};
+use crate::bench::parts::{Part, head, median_of, row, rows};
 
 /// kokctl may take so much of the time of kubeadm by hand.
 const MOST_RATIO: f64 = 0.6;
@@ -64,10 +63,9 @@ impl ByKokctl {
 
 impl UpgradeReport {
     pub(super) fn new(rounds: Vec<Round>) -> Self {
-        let of = |of: &dyn Fn(&Round) -> f64| median(rounds.iter().map(of).collect());
-        let kokctl_milliseconds = of(&|round| round.kokctl.counted());
-        let classic_milliseconds = of(&|round| round.classic.milliseconds);
-        let ratio_with_sending = of(&|round| round.kokctl.milliseconds) / classic_milliseconds;
+        let kokctl_milliseconds = median_of(&rounds, |round| round.kokctl.counted());
+        let classic_milliseconds = median_of(&rounds, |round| round.classic.milliseconds);
+        let ratio_with_sending = median_of(&rounds, |round| round.kokctl.milliseconds) / classic_milliseconds;
         let ratio = kokctl_milliseconds / classic_milliseconds;
         Self { kokctl_milliseconds, classic_milliseconds, ratio, ratio_with_sending, rounds }
     }
@@ -81,12 +79,12 @@ impl UpgradeReport {
 
     /// A line of seconds, a column for each round.
     fn row(&self, f: &mut fmt::Formatter<'_>, what: &str, of: impl Fn(&Round) -> f64) -> fmt::Result {
-        row(f, what, self.rounds.iter().map(of).collect())
+        row(f, what, &self.rounds, of)
     }
 
     /// Lines of parts.
     fn rows(&self, f: &mut fmt::Formatter<'_>, of: impl Fn(&Round) -> &[Part]) -> fmt::Result {
-        rows(f, &self.rounds.iter().map(of).collect::<Vec<_>>())
+        rows(f, &self.rounds, of)
     }
 }
 
