@@ -2,6 +2,7 @@
 
 pub mod archive;
 pub mod fetch;
+mod lacking;
 pub mod prune;
 pub mod push;
 mod reading;

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use kok_crds::model::Cluster;
+use kok_crds::model::{Cluster, Delivery};
 use kok_tasks::plan::{Choice, Plan, Selection};
 use kok_tasks::upgrade::{
     CheckName, Found, Hop, Pause, Running, Stage, StageName, Turn, Wish, check, components, hops, leads_to, left, stages,
@@ -86,6 +86,7 @@ impl UpgradeRequest<'_> {
     }
 
     fn way(&self, base: &Base) -> Result<Way, Vec<Failure>> {
+        self.is_all_there()?;
         let running = running_of(self.cluster, base)?;
         let refused = |refusal| vec![Failure::refusal(Kind::Input, refusal)];
         let hops = hops(self.turn, self.cluster, &running, self.to, self.bundle.bundle());
@@ -101,6 +102,15 @@ impl UpgradeRequest<'_> {
         let to = leads_to(self.turn, &running, self.to);
         let found = self.found(base, &to);
         Ok(Way { running, to, hops, stages, left_out: base.left_out.keys().cloned().collect(), found, plan: None })
+    }
+
+    /// What a later stage would miss in the middle of the way. To go back nothing new is needed.
+    fn is_all_there(&self) -> Result<(), Vec<Failure>> {
+        let lacking = match self.turn {
+            Turn::TakeBack => Vec::new(),
+            _ => self.bundle.lacking(self.cluster.settings.delivery != Delivery::Pull),
+        };
+        if lacking.is_empty() { Ok(()) } else { Err(lacking) }
     }
 
     /// The way, and what its stage would change where components alone are meant.
