@@ -35,7 +35,7 @@ pub fn node_hosts(lab: &Lab) -> Vec<Host> {
     hosts(lab).into_iter().filter(|host| !has_etcd_alone(host)).collect()
 }
 
-fn has_etcd_alone(host: &Host) -> bool {
+pub fn has_etcd_alone(host: &Host) -> bool {
     host.name().starts_with("etcd")
 }
 
