@@ -61,9 +61,10 @@ fn with_oldest() -> PathBuf {
     path
 }
 
-/// Two pods of which one has to be there.
+/// Two pods of which one has to be there, of an image that every node has in every version.
 fn stays(lab: &Lab, kokctl: &Kokctl<'_>) {
-    kubectl(lab, &format!("create deployment stays --replicas=2 --image={}", image_of(kokctl.bundle(), "pause").0));
+    let image = image_of(kokctl.bundle(), "echo").0;
+    kubectl(lab, &format!("create deployment stays --replicas=2 --image={image} -- /echo serve --listen :8080"));
     kubectl(lab, "create poddisruptionbudget stays --selector=app=stays --min-available=1");
     kubectl(lab, "wait --for=condition=Available --timeout=60s deployment/stays");
 }
