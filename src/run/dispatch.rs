@@ -6,6 +6,7 @@
 //! A step whose outcome nobody heard is never begun again before the host has said what became of it.
 
 mod again;
+mod failed;
 mod gate;
 mod seeded;
 mod start;
@@ -17,7 +18,6 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Duration;
 
-use kok_crds::counted;
 use kok_crds::model::Cluster;
 use kok_tasks::change::Verdict;
 use kok_tasks::gate::workers_at_a_time;
@@ -28,7 +28,7 @@ use tokio::task::{JoinError, JoinSet};
 use tokio::time::Instant;
 
 use super::hosts::{Acted, Answer, Hosts, Order, Trouble};
-use super::outcome::{Outcome, StepFailure};
+use super::outcome::Outcome;
 use super::schedule::{Schedule, Status};
 use super::wish::{Stop, wished};
 use crate::event::{EventKind, Events};
@@ -263,50 +263,9 @@ impl<'a, H: Hosts> Dispatcher<'a, H> {
         self.fail(id, &format!("it was done, but the second look says that it is still to do: {because}"), false);
     }
 
-    fn fail(&mut self, id: &StepId, error: &str, unknown: bool) {
-        let (host, title) = self.plan.step(id).map(|step| (step.host.clone(), step.title())).unwrap_or_default();
-        self.events.send(EventKind::StepFailed { step: id.to_string(), host: host.clone(), error: error.to_owned(), unknown });
-        for blocked in self.schedule.stop_behind(id) {
-            self.blocked(&blocked, id);
-        }
-        self.outcome.failed_hosts.insert(host.clone());
-        self.outcome.failed.push(StepFailure { step: id.clone(), host, title, error: error.to_owned(), unknown });
-        if let Some(most) = self.most_failed.filter(|most| self.outcome.failed_hosts.len() > *most) {
-            self.finish(&too_many(&self.outcome.failed_hosts, most));
-        }
-    }
-
-    fn blocked(&mut self, id: &StepId, by: &StepId) {
-        self.outcome.blocked += 1;
-        self.events.send(EventKind::StepBlocked { step: id.to_string(), by: by.to_string() });
-    }
-
-    /// How many changes of each host have not begun.
-    fn not_begun(&self) -> BTreeMap<String, usize> {
-        let failed: BTreeSet<&StepId> = self.outcome.failed.iter().map(|failure| &failure.step).collect();
-        let mut hosts = BTreeMap::new();
-        for (step, _) in self.plan.changes() {
-            let is_left = match self.schedule.status(&step.id) {
-                Status::Pending | Status::Held => true,
-                Status::Stopped => !failed.contains(&step.id),
-                Status::Running | Status::Done => false,
-            };
-            if is_left {
-                *hosts.entry(step.host.clone()).or_default() += 1;
-            }
-        }
-        hosts
-    }
-
     fn running(&self) -> Vec<StepId> {
         self.began.keys().filter(|id| self.schedule.status(id) == Status::Running).cloned().collect()
     }
-}
-
-/// Why a run ends of which more hosts have failed than may.
-fn too_many(failed: &BTreeSet<String>, most: usize) -> String {
-    let names = kok_crds::listed(failed.iter().map(String::as_str));
-    format!("{} failed ({names}), and --max-fail allows {most}", counted(failed.len(), "host has", "hosts have"))
 }
 
 fn milliseconds(since: Instant) -> u64 {

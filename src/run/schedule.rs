@@ -43,6 +43,8 @@ pub(super) struct Schedule<'a> {
     places: HashMap<&'a StepId, usize>,
     hosts: HashMap<&'a str, usize>,
     queue: Queue,
+    /// Pairs of steps of which the second one only has its turn after the first one, by the host that the first one is for.
+    turns: HashMap<&'a str, Vec<(usize, usize)>>,
 }
 
 impl<'a> Schedule<'a> {
@@ -65,7 +67,32 @@ impl<'a> Schedule<'a> {
             }
         });
         let queue = Queue::new(nodes.collect());
-        Self { steps, acts, places, hosts, queue }
+        let mut schedule = Self { steps, acts, places, hosts, queue, turns: HashMap::new() };
+        schedule.note_turns(plan);
+        schedule
+    }
+
+    fn note_turns(&mut self, plan: &'a Plan) {
+        for (place, step) in self.steps.iter().copied().enumerate() {
+            // What would also break the same on the next host is such a turn, too: who lets it fail here wants to see it there.
+            let is_same = |need: &Step| need.id.task() == step.id.task();
+            let is_turn = |(need, reason): &(&Step, &Reason)| {
+                let is_turn = matches!(reason, Reason::InTurn(_)) || (matches!(reason, Reason::While(_)) && is_same(need));
+                is_turn && need.id.host() != step.id.host()
+            };
+            for (need, _) in plan.needs(&step.id).into_iter().filter(is_turn) {
+                if let Some(before) = self.places.get(&need.id).copied() {
+                    self.turns.entry(need.id.host()).or_default().push((before, place));
+                }
+            }
+        }
+    }
+
+    /// Whoever only waits for its turn after what is for this host waits for it no more.
+    pub(super) fn end_turns(&mut self, host: &str) {
+        for (before, later) in self.turns.remove(host).unwrap_or_default() {
+            self.queue.forget_need(later, before);
+        }
     }
 
     fn place(&self, id: &StepId) -> Option<usize> {

@@ -156,6 +156,21 @@ impl Queue {
         }
     }
 
+    /// Lets a step begin without one that it needed until now.
+    pub(super) fn forget_need(&mut self, place: usize, need: usize) {
+        let is_done = self.status(need) == Status::Done;
+        let Some(slot) = self.slots.get_mut(place) else { return };
+        let Some(index) = slot.node.needs.iter().position(|one| *one == need) else { return };
+        slot.node.needs.remove(index);
+        if !is_done {
+            slot.open = slot.open.saturating_sub(1);
+        }
+        if let Some(slot) = self.slots.get_mut(need) {
+            slot.needed_by.retain(|later| *later != place);
+        }
+        self.opened(place);
+    }
+
     /// Puts a step back that is done, to be done again: what has not begun waits for it once more, and what has goes on.
     pub(super) fn reopen(&mut self, place: usize) {
         let Some(slot) = self.slots.get_mut(place).filter(|slot| slot.status == Status::Done && slot.node.lane.is_some()) else { return };

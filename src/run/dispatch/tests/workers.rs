@@ -63,6 +63,11 @@ fn what_a_node_said_before_its_kubelet_was_started_does_not_count() {
 
 /// Whether worker2's kubelet is started anew where a step of worker1 fails, and these files are missing.
 fn second_worker_goes_on(missing: &[(&str, &str)], failing: &str) -> bool {
+    second_worker_goes_on_where(None, missing, failing)
+}
+
+/// The same where so many hosts may fail.
+fn second_worker_goes_on_where(most_failed: Option<usize>, missing: &[(&str, &str)], failing: &str) -> bool {
     let mut world = World::converged();
     missing.iter().for_each(|(host, path)| drop(world.host(host).paths.remove(*path)));
     let plan = world.plan();
@@ -70,11 +75,12 @@ fn second_worker_goes_on(missing: &[(&str, &str)], failing: &str) -> bool {
     let failing = ["configuration", "joined"].into_iter().find_map(id).unwrap();
     let (model, outcome) = block_on(async {
         let (model, stop) = Model::failing(world, &failing);
-        let outcome =
-            Dispatcher::over(&plan, &model.world().cluster, Arc::clone(&model), model.events(), Pools::default(), stop).run().await;
+        let dispatcher = Dispatcher::over(&plan, &model.world().cluster, Arc::clone(&model), model.events(), Pools::default(), stop);
+        let outcome = dispatcher.most_failed(most_failed).run().await;
         (model, outcome)
     });
     assert_eq!(outcome.failed.iter().map(|failure| &failure.step).collect::<Vec<_>>(), [&failing]);
+    assert_eq!(outcome.failed_hosts, BTreeSet::from(["worker1".to_owned()]));
     model.was_done(&step_id("worker2", "kubelet-join", "joined"))
 }
 
@@ -85,4 +91,16 @@ fn workers_wait_for_their_turn_and_for_nothing_else() {
     assert!(second_worker_goes_on(&[("worker1", containerd), ("worker2", kubelet)], "container-runtime"));
     assert!(!second_worker_goes_on(&[("worker1", kubelet), ("worker2", kubelet)], "kubelet-join"));
     assert!(!second_worker_goes_on(&[("worker1", kubelet), ("worker1", containerd), ("worker2", kubelet)], "container-runtime"));
+}
+
+/// Who lets one worker fail does not want the others to wait for it.
+#[test]
+fn workers_go_on_without_one_that_may_fail() {
+    let [kubelet, containerd] = ["/var/lib/kubelet/config.yaml", "/etc/containerd/config.toml"];
+    let both = [("worker1", kubelet), ("worker2", kubelet)];
+    let and_containerd = [both[0], ("worker1", containerd), both[1]];
+    for (missing, failing) in [(&both[..], "kubelet-join"), (&and_containerd, "container-runtime")] {
+        assert!(!second_worker_goes_on_where(Some(0), missing, failing), "{failing}");
+        assert!(second_worker_goes_on_where(Some(1), missing, failing), "{failing}");
+    }
 }
