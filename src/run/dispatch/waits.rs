@@ -23,6 +23,10 @@ const FIRST_PAUSE: Duration = Duration::from_millis(250);
 /// While nothing moves, looking less often leaves the host to what it is waited for.
 const LONGEST_PAUSE: Duration = Duration::from_secs(1);
 
+/// What a host says by itself, such as that a file is there, costs it less than a start of kubectl: so long it is asked as often as at first. Most of what is
+/// waited for comes about in that time.
+const EAGER: Duration = Duration::from_secs(10);
+
 /// What takes longer than a healthy cluster needs is explained with the cluster's own warnings, and with what programs complain of: always
 /// before it is told again that it takes long (30 s, a minute, two and so on).
 const PATIENCE: Duration = Duration::from_secs(20);
@@ -157,8 +161,10 @@ impl<H: Hosts> Dispatcher<'_, H> {
         if self.stopping {
             return self.end_waits(&[wait]);
         }
-        let moved = before != wait.said;
-        wait.pause = if moved { FIRST_PAUSE } else { (wait.pause * 2).clamp(FIRST_PAUSE, LONGEST_PAUSE) };
+        let is_cheap = || !wait.steps.values().flat_map(Step::looks).collect::<Looks>().asks_kubernetes();
+        let waited = wait.steps.keys().filter_map(|id| self.began.get(id)).map(Instant::elapsed).max().unwrap_or_default();
+        let looks_soon = before != wait.said || (waited < EAGER && is_cheap());
+        wait.pause = if looks_soon { FIRST_PAUSE } else { (wait.pause * 2).clamp(FIRST_PAUSE, LONGEST_PAUSE) };
         self.waits.insert(host.to_owned(), wait);
         self.to_look.insert(host.to_owned());
     }

@@ -47,7 +47,7 @@ impl<'a> Api<'a> {
         Ok(api)
     }
 
-    /// Does some work while it is watched when hosts become Ready. Says what came of the work, and when all of them were.
+    /// Does some work while it is watched when hosts become Ready, with a network for their pods. Says what came of the work, and when all of them were.
     pub(super) fn watch<T>(
         &self,
         hosts: &[Host],
@@ -102,12 +102,17 @@ impl<'a> Api<'a> {
     }
 }
 
-/// Whether a list of nodes has this one, with the condition Ready.
+/// What flannel's daemon writes at a node when it has taken its subnet.
+const HAS_SUBNET: &str = "/metadata/annotations/flannel.alpha.coreos.com~1public-ip";
+
+/// Whether a list of nodes has this one, with the condition Ready and a network for its pods. By hand a node says that it is Ready before it has that, for the
+/// CNI configuration is there before flannel's daemon: pods that begin then fail, and are tried again.
 fn is_ready(nodes: &Value, name: &str) -> bool {
     let is = |value: &Value, pointer: &str, text: &str| value.pointer(pointer).and_then(Value::as_str) == Some(text);
     let items = nodes.pointer("/items").and_then(Value::as_array).into_iter().flatten();
     let of_node = items.filter(|node| is(node, "/metadata/name", name));
-    let mut conditions = of_node.filter_map(|node| node.pointer("/status/conditions")?.as_array()).flatten();
+    let with_network = of_node.filter(|node| node.pointer(HAS_SUBNET).is_some());
+    let mut conditions = with_network.filter_map(|node| node.pointer("/status/conditions")?.as_array()).flatten();
     conditions.any(|condition| is(condition, "/type", "Ready") && is(condition, "/status", "True"))
 }
 
@@ -116,13 +121,15 @@ mod tests {
     use serde_json::json;
 
     #[test]
-    fn only_the_condition_ready_counts() {
-        let node = |name: &str, ready: &str| {
+    fn only_the_condition_ready_counts_of_nodes_with_a_network() {
+        let node = |name: &str, ready: &str, subnet: &str| {
             let conditions = json!([{"type": "PIDPressure", "status": "True"}, {"type": "Ready", "status": ready}]);
-            json!({"metadata": {"name": name}, "status": {"conditions": conditions}})
+            json!({"metadata": {"name": name, "annotations": {subnet: "10.0.0.1"}}, "status": {"conditions": conditions}})
         };
-        let nodes = json!({"items": [node("a", "True"), node("b", "False"), {"metadata": {"name": "c"}, "status": {}}]});
-        let ready: Vec<bool> = ["a", "b", "c", "d"].into_iter().map(|name| super::is_ready(&nodes, name)).collect();
-        assert_eq!(ready, [true, false, false, false]);
+        let subnet = "flannel.alpha.coreos.com/public-ip";
+        let without = json!({"metadata": {"name": "c"}, "status": {}});
+        let nodes = json!({"items": [node("a", "True", subnet), node("b", "False", subnet), without, node("d", "True", "other")]});
+        let ready: Vec<bool> = ["a", "b", "c", "d", "e"].into_iter().map(|name| super::is_ready(&nodes, name)).collect();
+        assert_eq!(ready, [true, false, false, false, false]);
     }
 }
