@@ -14,7 +14,7 @@ use crate::cluster_support::{ok, up};
 use crate::upgrades::OLD;
 
 /// The drain of a node waits for so long here, by Kubespray's own variable.
-const DRAIN: &str = "\n  vars:\n    drain_timeout: 20s\n";
+const DRAIN: &str = "\n  vars:\n    drain_timeout: 60s\n";
 
 /// Ends every kubelet of the new version that begins.
 const NEVER: &str = r#"while :; do
