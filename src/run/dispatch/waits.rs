@@ -27,6 +27,9 @@ const LONGEST_PAUSE: Duration = Duration::from_secs(1);
 /// waited for comes about in that time.
 const EAGER: Duration = Duration::from_secs(10);
 
+/// Where more hosts than these are waited for, who looks has enough to do.
+const FEW_HOSTS: usize = 2;
+
 /// What takes longer than a healthy cluster needs is explained with the cluster's own warnings, and with what programs complain of: always
 /// before it is told again that it takes long (30 s, a minute, two and so on).
 const PATIENCE: Duration = Duration::from_secs(20);
@@ -163,7 +166,7 @@ impl<H: Hosts> Dispatcher<'_, H> {
         }
         let is_cheap = || !wait.steps.values().flat_map(Step::looks).collect::<Looks>().asks_kubernetes();
         let waited = wait.steps.keys().filter_map(|id| self.began.get(id)).map(Instant::elapsed).max().unwrap_or_default();
-        let looks_soon = before != wait.said || (waited < EAGER && is_cheap());
+        let looks_soon = before != wait.said || (self.waits.len() < FEW_HOSTS && waited < EAGER && is_cheap());
         wait.pause = if looks_soon { FIRST_PAUSE } else { (wait.pause * 2).clamp(FIRST_PAUSE, LONGEST_PAUSE) };
         self.waits.insert(host.to_owned(), wait);
         self.to_look.insert(host.to_owned());
