@@ -71,6 +71,11 @@ pub(crate) fn kill_guests(folder: &LabFolder) -> Result<(), LabError> {
     // Without the network's process there is no telling which network was the lab's.
     let Ok(lab) = namespace(folder) else { return Ok(()) };
     let own = i32::try_from(std::process::id()).unwrap_or_default();
+    // It is in its cgroup before it has a network of its own. Where an `up` was killed in between, the namespace that it is in is the machine's: whatever
+    // runs here would be taken for a guest.
+    if process::same_namespace(&lab, &process::network_namespace(own)) {
+        return Ok(());
+    }
     let deadline = Instant::now() + KILL_DEADLINE;
     loop {
         let members = cgroups::processes(folder.name(), "")?;
