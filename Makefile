@@ -33,13 +33,13 @@ bench-peers: ## kokctl beside Ansible and others on the same 30 steps, with thei
 	python3 tests/peers/run.py $(BENCH) $${CARGO_TARGET_DIR:-target}/release/kokctl
 
 bench-create: ## how long a cluster of three control planes takes, compared with kubeadm's own order (root)
-	@sh tests/make/bench-create.sh
+	@sh tests/make/bench-clusters.sh create
 
 bench-upgrade: ## how long a cluster takes to the next minor version, compared with kubeadm by hand (root)
-	@sh tests/make/bench-upgrade.sh
+	@sh tests/make/bench-clusters.sh upgrade
 
 bench-grow: ## how long hosts take that join a cluster, compared with `kubeadm join` by hand (root)
-	@sh tests/make/bench-grow.sh
+	@sh tests/make/bench-clusters.sh grow
 
 dist: ## make what a release has: archive, Debian package, SBOM, sums
 	@sh tests/make/dist.sh

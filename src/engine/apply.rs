@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use kok_crds::model::Cluster;
+use kok_crds::model::{Cluster, Delivery};
 use kok_tasks::artifact::Artifact;
 use kok_tasks::drain::DrainSettings;
 use kok_tasks::plan::{Plan, Selection};
@@ -149,6 +149,12 @@ pub(super) fn read_through(run: &Run<'_>, bundle: &BundleFolder, plan: &Plan) ->
         return Ok(0);
     }
     run.recorded(tokio::task::block_in_place(|| bundle.verify(needed.iter())))
+}
+
+/// For work of several stages: whether the bundle has what any of them may send, so that none stops in the middle for want of it.
+pub(super) fn all_there(bundle: &BundleFolder, cluster: &Cluster) -> Result<(), Vec<Failure>> {
+    let lacking = bundle.lacking(cluster.settings.delivery != Delivery::Pull);
+    if lacking.is_empty() { Ok(()) } else { Err(lacking) }
 }
 
 pub(super) fn verify(run: &Run<'_>, bundle: &BundleFolder, plan: &Plan) -> Result<(), Error> {

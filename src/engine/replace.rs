@@ -4,7 +4,7 @@ use std::collections::{BTreeSet, VecDeque};
 
 use kok_crds::model::Cluster;
 
-use super::apply::{Apply, ApplyRequest};
+use super::apply::{Apply, ApplyRequest, all_there};
 use super::context::{Context, Options};
 use super::converge::{Planned, Tolerance, all_take_part, swap};
 use super::driver::{Order, Run, Work};
@@ -80,6 +80,7 @@ pub async fn replace(
 ) -> Result<Replaced, Error> {
     let (cluster, Replacement { removal, part, with_both }) = (request.cluster, replacement);
     let run = Run::begin("replace", cluster, Some(part.to_owned()), (context, lock), options);
+    run.recorded(all_there(&request.bundle, cluster))?;
     let leaves = |cluster, removal| Stage::Leave(Box::new(TakeDown::new(cluster, store, ResetRequest::Hosts { removal, part })));
     let tolerance = Tolerance { holder: run.options.take_over, ..Tolerance::default() };
     if let Some(both) = with_both {

@@ -6,14 +6,14 @@ use std::collections::BTreeMap;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use kok_crds::model::{Cluster, Delivery};
+use kok_crds::model::Cluster;
 use kok_tasks::plan::{Choice, Plan, Selection};
 use kok_tasks::upgrade::{
     CheckName, Found, Hop, Pause, Running, Stage, StageName, Turn, Wish, check, components, hops, leads_to, left, stages,
 };
 use semver::Version;
 
-use super::apply::{Apply, ApplyRequest};
+use super::apply::{Apply, ApplyRequest, all_there};
 use super::context::{Context, Options};
 use super::converge::{Base, Tolerance, converge};
 use super::driver::Run;
@@ -86,7 +86,6 @@ impl UpgradeRequest<'_> {
     }
 
     fn way(&self, base: &Base) -> Result<Way, Vec<Failure>> {
-        self.is_all_there()?;
         let running = running_of(self.cluster, base)?;
         let refused = |refusal| vec![Failure::refusal(Kind::Input, refusal)];
         let hops = hops(self.turn, self.cluster, &running, self.to, self.bundle.bundle());
@@ -104,17 +103,12 @@ impl UpgradeRequest<'_> {
         Ok(Way { running, to, hops, stages, left_out: base.left_out.keys().cloned().collect(), found, plan: None })
     }
 
-    /// What a later stage would miss in the middle of the way. To go back nothing new is needed.
-    fn is_all_there(&self) -> Result<(), Vec<Failure>> {
-        let lacking = match self.turn {
-            Turn::TakeBack => Vec::new(),
-            _ => self.bundle.lacking(self.cluster.settings.delivery != Delivery::Pull),
-        };
-        if lacking.is_empty() { Ok(()) } else { Err(lacking) }
-    }
-
     /// The way, and what its stage would change where components alone are meant.
     async fn planned_way(&self, base: &Base, tolerance: Tolerance, context: &Context) -> Result<Way, Vec<Failure>> {
+        // To go back nothing new is needed.
+        if self.turn != Turn::TakeBack {
+            all_there(&self.bundle, self.cluster)?;
+        }
         let mut way = self.way(base)?;
         let Some(stage) = way.stages.first().filter(|_| self.turn == Turn::Components) else { return Ok(way) };
         let plan =

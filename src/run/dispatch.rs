@@ -207,6 +207,7 @@ impl<'a, H: Hosts> Dispatcher<'a, H> {
             let (step, host) = (step.id.to_string(), order.host.clone());
             self.events.send(EventKind::HookSaid { step, host, said: said.clone() });
         }
+        let failed_before = self.outcome.failed.len();
         for ((step, _), acted) in order.steps.iter().zip(answer.acted) {
             if let Some(error) = self.again.is_given_up(&step.id) {
                 self.fail(&step.id, &error, false);
@@ -232,6 +233,8 @@ impl<'a, H: Hosts> Dispatcher<'a, H> {
                 (Acted::Unknown, _) => self.not_done(&step.id, cause),
             }
         }
+        let failed: Vec<StepId> = self.outcome.failed.iter().skip(failed_before).map(|failure| failure.step.clone()).collect();
+        failed.iter().for_each(|id| self.stop_behind(id));
     }
 
     /// Remembers what a look at a host saw and looks at others don't see. The same start is a bit earlier or later in each look, and one that was

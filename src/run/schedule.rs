@@ -2,7 +2,7 @@
 
 mod queue;
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use kok_tasks::plan::{Action, Plan, Reason, Step, StepId};
 use kok_tasks::resources::Act;
@@ -43,8 +43,8 @@ pub(super) struct Schedule<'a> {
     places: HashMap<&'a StepId, usize>,
     hosts: HashMap<&'a str, usize>,
     queue: Queue,
-    /// Pairs of steps of which the second one only has its turn after the first one, by the host that the first one is for.
-    turns: HashMap<&'a str, Vec<(usize, usize)>>,
+    /// Pairs of steps of different hosts, of which the second one only has its turn after the first one.
+    turns: HashSet<(usize, usize)>,
 }
 
 impl<'a> Schedule<'a> {
@@ -67,32 +67,8 @@ impl<'a> Schedule<'a> {
             }
         });
         let queue = Queue::new(nodes.collect());
-        let mut schedule = Self { steps, acts, places, hosts, queue, turns: HashMap::new() };
-        schedule.note_turns(plan);
-        schedule
-    }
-
-    fn note_turns(&mut self, plan: &'a Plan) {
-        for (place, step) in self.steps.iter().copied().enumerate() {
-            // What would also break the same on the next host is such a turn, too: who lets it fail here wants to see it there.
-            let is_same = |need: &Step| need.id.task() == step.id.task();
-            let is_turn = |(need, reason): &(&Step, &Reason)| {
-                let is_turn = matches!(reason, Reason::InTurn(_)) || (matches!(reason, Reason::While(_)) && is_same(need));
-                is_turn && need.id.host() != step.id.host()
-            };
-            for (need, _) in plan.needs(&step.id).into_iter().filter(is_turn) {
-                if let Some(before) = self.places.get(&need.id).copied() {
-                    self.turns.entry(need.id.host()).or_default().push((before, place));
-                }
-            }
-        }
-    }
-
-    /// Whoever only waits for its turn after what is for this host waits for it no more.
-    pub(super) fn end_turns(&mut self, host: &str) {
-        for (before, later) in self.turns.remove(host).unwrap_or_default() {
-            self.queue.forget_need(later, before);
-        }
+        let turns = turns(plan, &steps, &places);
+        Self { steps, acts, places, hosts, queue, turns }
     }
 
     fn place(&self, id: &StepId) -> Option<usize> {
@@ -161,14 +137,18 @@ impl<'a> Schedule<'a> {
         self.at(self.queue.next_wait()?)
     }
 
-    /// Stops everything that needs a failed step. Returns the names of the changes that are not made for it.
-    pub(super) fn stop_behind(&mut self, failed: &StepId) -> Vec<StepId> {
+    /// Stops everything that needs a failed step. Returns the names of the changes that are not made for it. Of the one host that `may_fail` steps of others
+    /// that only wait for their turn wait no more.
+    pub(super) fn stop_behind(&mut self, failed: &StepId, may_fail: Option<&str>) -> Vec<StepId> {
         let Some(place) = self.place(failed) else { return Vec::new() };
         self.queue.set(place, Status::Stopped);
         let (mut stopped, mut next) = (Vec::new(), vec![place]);
         while let Some(place) = next.pop() {
+            let lets_go = self.at(place).is_some_and(|step| may_fail == Some(step.id.host()));
             for later in self.queue.needed_by(place).to_vec() {
-                if is_open(self.queue.status(later)) {
+                if lets_go && self.turns.contains(&(place, later)) {
+                    self.queue.forget_need(later, place);
+                } else if is_open(self.queue.status(later)) {
                     self.queue.set(later, Status::Stopped);
                     next.push(later);
                     stopped.push(later);
@@ -179,13 +159,13 @@ impl<'a> Schedule<'a> {
     }
 
     /// Stops every step of a host that has not begun, and what is behind it. Returns the names of the changes that are not made for it.
-    pub(super) fn stop_host(&mut self, host: &str) -> Vec<StepId> {
+    pub(super) fn stop_host(&mut self, host: &str, may_fail: Option<&str>) -> Vec<StepId> {
         let places = self.hosts.get(host).map(|host| self.queue.of_host(*host).to_vec()).unwrap_or_default();
         let mut stopped = Vec::new();
         for place in places {
             if let Some(step) = self.at(place).filter(|_| is_open(self.queue.status(place))) {
                 stopped.extend(self.changes(vec![place]));
-                stopped.extend(self.stop_behind(&step.id));
+                stopped.extend(self.stop_behind(&step.id, may_fail));
             }
         }
         stopped
@@ -201,6 +181,20 @@ impl<'a> Schedule<'a> {
     pub(super) fn pending(&self) -> usize {
         self.queue.pending()
     }
+}
+
+/// What would break in the same way on the next host is a turn, too: who lets it fail on one wants to see it there.
+fn turns(plan: &Plan, steps: &[&Step], places: &HashMap<&StepId, usize>) -> HashSet<(usize, usize)> {
+    let is_turn = |step: &Step, need: &Step, reason: &Reason| match reason {
+        Reason::InTurn(_) => need.id.host() != step.id.host(),
+        Reason::While(_) => need.id.host() != step.id.host() && need.id.task() == step.id.task(),
+        _ => false,
+    };
+    let of_step = |(place, step): (usize, &&Step)| {
+        let needs = plan.needs(&step.id).into_iter().filter(|(need, reason)| is_turn(step, need, reason));
+        needs.filter_map(|(need, _)| Some((*places.get(&need.id)?, place))).collect::<Vec<_>>()
+    };
+    steps.iter().enumerate().flat_map(of_step).collect()
 }
 
 /// Whether a step has not begun, and may.

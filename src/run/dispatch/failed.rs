@@ -21,20 +21,25 @@ impl<H: Hosts> Dispatcher<'_, H> {
         // What is done for a host on another one is that host's.
         self.outcome.failed_hosts.insert(id.host().to_owned());
         if self.may_fail(id.host()) {
-            self.schedule.end_turns(id.host());
-            self.gates.leave_out(id.host());
+            self.gates.excuse(id.host());
         }
-        for blocked in self.schedule.stop_behind(id) {
-            self.blocked(&blocked, id);
-        }
+        self.stop_behind(id);
         self.outcome.failed.push(StepFailure { step: id.clone(), host, title, error: error.to_owned(), unknown });
         if let Some(most) = self.most_failed.filter(|most| self.outcome.failed_hosts.len() > *most) {
             self.finish(&too_many(&self.outcome.failed_hosts, most));
         }
     }
 
+    /// Stops what needs a step that has failed. What was in the same script, and was not begun for it, is put back before.
+    pub(super) fn stop_behind(&mut self, id: &StepId) {
+        let may_fail = self.may_fail(id.host()).then_some(id.host());
+        for blocked in self.schedule.stop_behind(id, may_fail) {
+            self.blocked(&blocked, id);
+        }
+    }
+
     /// Whether the user puts up with it that this host fails, and nothing but its own pods hangs on it.
-    fn may_fail(&self, host: &str) -> bool {
+    pub(super) fn may_fail(&self, host: &str) -> bool {
         let is_worker = |host: &Host| !host.roles.control_plane && !host.roles.etcd;
         let is_allowed = self.most_failed.is_some_and(|most| self.outcome.failed_hosts.len() <= most);
         is_allowed && self.cluster.hosts.iter().any(|of_file| of_file.name == host && is_worker(of_file))

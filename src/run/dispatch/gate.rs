@@ -47,6 +47,8 @@ pub(super) struct Gates {
     away: BTreeSet<String>,
     /// Those of them that the user has left out.
     left_out: BTreeSet<String>,
+    /// Workers that have failed, and may.
+    excused: BTreeSet<String>,
     is_asking: bool,
     pause: Duration,
     /// When a disruption was over last: what was seen before then may not show what it has left behind, such as a cordon.
@@ -85,6 +87,11 @@ impl Gates {
     pub(super) fn leave_out(&mut self, host: &str) {
         self.left_out.insert(host.to_owned());
         self.give_up(host);
+    }
+
+    /// The user puts up with it that this worker fails: if its node is not available, and is not disturbed by us either, it holds back no other one.
+    pub(super) fn excuse(&mut self, host: &str) {
+        self.excused.insert(host.to_owned());
     }
 
     pub(super) fn give_up(&mut self, host: &str) {
@@ -191,6 +198,7 @@ impl<H: Hosts> Dispatcher<'_, H> {
         view.nodes.retain(|node| !self.gates.left_out.contains(&node.host));
         view.under_way.extend(self.gates.under_way.values().map(|(disturbs, _)| disturbs.clone()));
         view.under_way.extend(self.gates.allowed.values().map(|allowed| allowed.disturbs.clone()));
+        view.excuse(&self.gates.excused);
         #[cfg(test)]
         spoil(&mut view);
         let mut moved = false;

@@ -123,7 +123,8 @@ impl<H: Hosts> Dispatcher<'_, H> {
         if seeded!(GoneIsAskedAgain) {
             return;
         }
-        let stopped = self.schedule.stop_host(host);
+        let may_fail = self.may_fail(host).then_some(host);
+        let stopped = self.schedule.stop_host(host, may_fail);
         if let Some(by) = by {
             stopped.iter().for_each(|id| self.blocked(id, by));
         }

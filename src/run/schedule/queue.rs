@@ -156,17 +156,14 @@ impl Queue {
         }
     }
 
-    /// Lets a step begin without one that it needed until now.
-    pub(super) fn forget_need(&mut self, place: usize, need: usize) {
-        let is_done = self.status(need) == Status::Done;
-        let Some(slot) = self.slots.get_mut(place) else { return };
-        let Some(index) = slot.node.needs.iter().position(|one| *one == need) else { return };
-        slot.node.needs.remove(index);
-        if !is_done {
-            slot.open = slot.open.saturating_sub(1);
-        }
-        if let Some(slot) = self.slots.get_mut(need) {
+    /// Lets a step begin without one that was stopped.
+    pub(super) fn forget_need(&mut self, place: usize, stopped: usize) {
+        if let Some(slot) = self.slots.get_mut(stopped) {
             slot.needed_by.retain(|later| *later != place);
+        }
+        if let Some(slot) = self.slots.get_mut(place) {
+            slot.node.needs.retain(|need| *need != stopped);
+            slot.open = slot.open.saturating_sub(1);
         }
         self.opened(place);
     }

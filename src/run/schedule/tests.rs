@@ -65,7 +65,7 @@ fn run(schedule: &mut Schedule<'_>, failing: Option<&StepId>) -> Vec<StepId> {
         for id in next {
             begun.push(id.clone());
             if Some(&id) == failing {
-                schedule.stop_behind(&id);
+                schedule.stop_behind(&id, None);
             } else {
                 schedule.set(&id, if schedule.has_its_needs(&id) { Status::Done } else { Status::Pending });
             }
@@ -128,14 +128,14 @@ fn a_failure_stops_what_is_behind_it_and_nothing_else() {
 fn what_is_stopped_is_said_once_and_only_if_it_would_change_something() {
     let plan = plan();
     let mut schedule = Schedule::new(&plan);
-    let stopped = schedule.stop_behind(&id("cp1/container-runtime/service"));
+    let stopped = schedule.stop_behind(&id("cp1/container-runtime/service"), None);
     assert!(stopped.contains(&id("cp1/control-plane/kubelet")));
     assert!(stopped.iter().all(|id| plan.change(id).is_some()));
     let mut unique = stopped.clone();
     unique.sort();
     unique.dedup();
     assert_eq!(unique.len(), stopped.len());
-    assert_eq!(schedule.stop_behind(&id("cp1/control-plane/kubelet")), Vec::new());
+    assert_eq!(schedule.stop_behind(&id("cp1/control-plane/kubelet"), None), Vec::new());
 }
 
 #[test]

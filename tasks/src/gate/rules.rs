@@ -1,7 +1,7 @@
 //! The conditions, one function for each kind of disruption.
 
 use super::cause::Ill;
-use super::{Cause, Disruption, Lists, Member, MemberState, Need, NodeLife, Removal, Ruling, View};
+use super::{Cause, Disruption, Lists, Member, MemberState, Need, Removal, Ruling, View};
 use crate::observe::EtcdAlarm;
 
 /// The most voters that etcd's own makers advise.
@@ -262,11 +262,7 @@ fn node(host: &str, need: Need, view: &View) -> Judged {
     // What is not there can't be lost.
     let Some(own) = own.filter(|own| own.available) else { return Ok(()) };
     let serial = if own.control_plane { 1 } else { view.serial };
-    let is_under_way = |node: &NodeLife| {
-        let on = |other: &Disruption| matches!(other, Disruption::DrainWorker { host } | Disruption::RestartKubelet { host } if *host == node.host);
-        view.under_way.iter().any(on)
-    };
     let others = view.nodes.iter().filter(|node| node.host != host && node.control_plane == own.control_plane);
-    let away: Vec<String> = others.filter(|node| !node.available || is_under_way(node)).map(|node| node.host.clone()).collect();
+    let away: Vec<String> = others.filter(|node| !node.available || view.disturbs_node(&node.host)).map(|node| node.host.clone()).collect();
     wait_unless(Condition::Serial, away.len() < serial, || Cause::NodesAway { nodes: away, serial })
 }

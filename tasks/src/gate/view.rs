@@ -36,6 +36,23 @@ pub struct View {
     pub under_way: Vec<Disruption>,
 }
 
+impl View {
+    /// Whether this run disturbs the node of a host.
+    pub(super) fn disturbs_node(&self, host: &str) -> bool {
+        let on =
+            |op: &Disruption| matches!(op, Disruption::DrainWorker { host: of } | Disruption::RestartKubelet { host: of } if of == host);
+        self.under_way.iter().any(on)
+    }
+
+    /// Takes nodes out that may fail and have: that they are away keeps no other one from its turn. One that works, or that this run disturbs just now, counts
+    /// as any other.
+    pub fn excuse(&mut self, failed: &BTreeSet<String>) {
+        let nodes = std::mem::take(&mut self.nodes);
+        let is_excused = |node: &NodeLife| failed.contains(&node.host) && !node.available && !self.disturbs_node(&node.host);
+        self.nodes = nodes.into_iter().filter(|node| !is_excused(node)).collect();
+    }
+}
+
 /// A member of etcd.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Member {

@@ -71,6 +71,38 @@ fn faults_whose_program_was_killed_leave_nothing_after_down() {
     assert_eq!(traces.find(), Vec::<String>::new());
 }
 
+/// The moment in which what stands for a lab's network is in its cgroup, and has the namespace of the machine still: here one that is made for the test, as are
+/// its processes, so that nobody else could be ended by it.
+const BEFORE_ITS_NETWORK: &str = r#"
+sleep 600 & member=$!
+sleep 600 & bystander=$!
+hierarchies=$(awk '$3 == "cgroup" || $3 == "cgroup2" { print $2 }' /proc/self/mounts)
+for hierarchy in $hierarchies; do
+  folder=$hierarchy/kok-lab/$name/@network
+  mkdir -p "$folder"
+  for file in cpuset.cpus cpuset.mems; do
+    for part in kok-lab "kok-lab/$name" "kok-lab/$name/@network"; do
+      [ ! -e "$hierarchy/$part/$file" ] || cat "$hierarchy/$file" >"$hierarchy/$part/$file"
+    done
+  done
+  echo "$member" >"$folder/cgroup.procs"
+done
+"$lab" down --name "$name" || exit 1
+kill -0 "$bystander" || exit 2
+wait "$member"
+[ $? = 137 ] || exit 3
+"#;
+
+#[test]
+fn down_before_there_was_a_network_ends_nobody_else() {
+    let name = format!("early-{}", std::process::id());
+    let mut command = Command::new("unshare");
+    command.args(["--net", "--pid", "--fork", "--mount-proc", "--kill-child", "sh", "-c", BEFORE_ITS_NETWORK]);
+    let output = command.env("name", &name).env("lab", env!("CARGO_BIN_EXE_lab")).stdin(Stdio::null()).output().unwrap();
+    assert!(output.status.success(), "{output:?}");
+    assert_eq!(Traces::of(&name, None).find(), Vec::<String>::new());
+}
+
 fn ended(child: &mut Child) -> bool {
     child.try_wait().unwrap().is_some()
 }

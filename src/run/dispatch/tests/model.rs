@@ -74,6 +74,8 @@ struct Inner {
     downtime: Duration,
     down: BTreeMap<(String, &'static str), Away>,
     oracle: Oracle,
+    /// How many hosts may fail, as the user says.
+    may_fail: Option<usize>,
     /// Hosts of which a run was told that they are gone or another's, and when.
     forbidden: BTreeMap<String, Instant>,
     /// How often hosts were looked at beside the steps, and how long such a look takes.
@@ -182,6 +184,7 @@ impl Model {
             downtime: Duration::ZERO,
             down: BTreeMap::new(),
             oracle: Oracle::default(),
+            may_fail: None,
             forbidden: BTreeMap::new(),
             looks: 0,
             look_takes: Duration::from_millis(50),
@@ -223,6 +226,11 @@ impl Model {
     /// What is started anew is away for so long.
     pub(super) fn with_downtime(&self, downtime: Duration) {
         self.lock().downtime = downtime;
+    }
+
+    /// So many hosts may fail.
+    pub(super) fn with_failures(&self, may_fail: Option<usize>) {
+        self.lock().may_fail = may_fail;
     }
 
     /// How long each look takes.

@@ -104,3 +104,27 @@ fn workers_go_on_without_one_that_may_fail() {
         assert!(second_worker_goes_on_where(Some(1), missing, failing), "{failing}");
     }
 }
+
+/// What else fails on a worker that may fail is no reason to start the next kubelet beside its own.
+#[test]
+fn a_worker_that_may_fail_has_its_turn_all_the_same() {
+    let mut world = World::converged();
+    ["worker1", "worker2"].iter().for_each(|host| drop(world.host(host).paths.remove("/var/lib/kubelet/config.yaml")));
+    world.host("worker1").images.clear();
+    let plan = world.plan();
+    let joined = |host: &str| step_id(host, "kubelet-join", "joined");
+    let mut images = plan.changes().map(|(step, _)| &step.id).filter(|id| id.host() == "worker1" && id.task() == "images");
+    let failing = images.find(|id| plan.needs(&joined("worker1")).iter().all(|(need, _)| need.id != **id)).unwrap().clone();
+    let (model, outcome) = block_on(async {
+        let (model, stop) = Model::failing(world, &failing);
+        let dispatcher = Dispatcher::over(&plan, &model.world().cluster, Arc::clone(&model), model.events(), Pools::default(), stop);
+        let outcome = dispatcher.most_failed(Some(1)).run().await;
+        (model, outcome)
+    });
+    assert_eq!(outcome.failed.iter().map(|failure| &failure.step).collect::<Vec<_>>(), [&failing]);
+    let told: Vec<EventKind> = model.told().into_iter().map(|(_, kind)| kind).collect();
+    let ready = plan.changes().map(|(step, _)| &step.id).find(|id| id.host() == "worker1" && id.name() == "still-ready").unwrap();
+    let is_ready = told.iter().position(|kind| matches!(kind, EventKind::StepDone { step, .. } if step == ready.as_str()));
+    let begins = told.iter().position(|kind| matches!(kind, EventKind::StepStarted { step, .. } if step == joined("worker2").as_str()));
+    assert!(is_ready.unwrap() < begins.unwrap(), "{told:#?}");
+}

@@ -74,6 +74,23 @@ fn no_more_workers_are_away_than_may_be() {
     assert_eq!(cause.to_string(), "h1, h2 are not Ready, or drained now, and 2 at a time may be away");
 }
 
+/// Those who may fail and have keep nobody from its turn; one that works, or that is disturbed just now, does.
+#[test]
+fn a_worker_that_may_fail_counts_only_while_it_has_something_to_lose() {
+    each_of(|available: [bool; 3]| {
+        for under_way in [vec![], vec![1]] {
+            let mut view = nodes(&available, 1, &under_way);
+            view.excuse(&[host(1), "elsewhere".to_owned()].into());
+            let excused = !available[1] && under_way.is_empty();
+            assert_eq!(view.nodes.iter().map(|node| node.host.clone()).collect::<Vec<_>>().contains(&host(1)), !excused);
+            let is_away = |place: usize| !available[place] || under_way.contains(&place);
+            let others = usize::from(is_away(1) && !excused) + usize::from(is_away(2));
+            let allows = gate(&Disruption::RestartKubelet { host: host(0) }, Need::Wanted, &view) == Ruling::Allow;
+            assert_eq!(allows, !available[0] || others == 0, "{available:?} {under_way:?}");
+        }
+    });
+}
+
 #[test]
 fn control_planes_and_workers_count_apart_and_one_control_plane_goes_at_a_time() {
     let mut view = nodes(&[true, false, true, true], 1, &[]);

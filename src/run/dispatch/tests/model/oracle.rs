@@ -10,6 +10,7 @@ use tokio::time::Instant;
 
 use super::Inner;
 use super::support::api;
+use crate::event::EventKind;
 
 /// A view that is older may not be used.
 const FRESH: Duration = Duration::from_secs(5);
@@ -100,13 +101,24 @@ impl Inner {
                 let workers = self.world.cluster.nodes().filter(|node| !node.roles.control_plane && node.name != *host);
                 // One that has left, or has not come yet, is not missed.
                 let counted = workers.map(|node| node.name.as_str()).filter(|name| seen.counted.contains(*name));
-                let away: Vec<&str> = counted.filter(|name| !seen.nodes.contains(*name)).collect();
+                let excused = self.excused();
+                let away: Vec<&str> = counted.filter(|name| !seen.nodes.contains(*name) && !excused.contains(*name)).collect();
                 // Without an API server nobody knows of nodes.
                 let is_known = !seen.api_servers.is_empty() && seen.nodes.contains(host);
                 (is_known && !away.is_empty()).then(|| format!("{away:?} is away"))
             }
             _ => None,
         }
+    }
+
+    /// Hosts that have failed, while there are no more of them than may: nobody waits for these.
+    fn excused(&self) -> BTreeSet<&str> {
+        let failed = self.told.iter().filter_map(|kind| match kind {
+            EventKind::StepFailed { step, .. } => step.split('/').next(),
+            _ => None,
+        });
+        let failed: BTreeSet<&str> = failed.collect();
+        if self.may_fail.is_some_and(|most| failed.len() <= most) { failed } else { BTreeSet::new() }
     }
 
     /// S1: those that are left go on.
