@@ -1,5 +1,6 @@
 //! An SSH agent of the test's own.
 use super::LONG;
+use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
@@ -14,7 +15,8 @@ impl Agent {
     pub(crate) fn start(socket: &Path) -> Self {
         let process = Command::new("ssh-agent").arg("-D").arg("-a").arg(socket).stdout(Stdio::null()).spawn().unwrap();
         let start = Instant::now();
-        while !socket.exists() {
+        // The socket is there a moment before anybody listens.
+        while UnixStream::connect(socket).is_err() {
             assert!(start.elapsed() < LONG, "the agent never listened");
             std::thread::sleep(Duration::from_millis(5));
         }
