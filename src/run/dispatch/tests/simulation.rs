@@ -14,6 +14,7 @@ mod beginnings;
 mod kept;
 mod lives;
 mod upgrading;
+mod waves;
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};

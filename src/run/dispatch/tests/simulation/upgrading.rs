@@ -18,7 +18,7 @@ thread_local! {
 
 /// What somebody types.
 #[derive(Debug, Clone, Default)]
-struct Command {
+pub(super) struct Command {
     turn: Turn,
     wish: Wish,
 }
@@ -66,9 +66,11 @@ impl Command {
     }
 
     /// The stages that it comes to, as `engine::upgrade` makes them of what hosts say.
-    fn stages(&self, world: &World) -> Result<Vec<Stage>, String> {
+    pub(super) fn stages(&self, world: &World) -> Result<Vec<Stage>, String> {
         let mut world = world.clone();
-        world.cluster = file(&world);
+        if world.cluster.kubernetes_version != NEW.parse().unwrap() {
+            world.cluster = file(&world);
+        }
         let running = Running::of(&world.cluster, &world.seen_before_upgrade()).map_err(|refusals| format!("{refusals:?}"))?;
         let hops = hops(self.turn, &world.cluster, &running, &NEW.parse().unwrap(), &world.bundle);
         let mut hops = hops.map_err(|refused| format!("{refused:?}"))?;
