@@ -15,6 +15,7 @@ mod endpoint;
 pub(crate) mod etcd;
 mod hook;
 mod host;
+mod kms;
 mod mount;
 mod network;
 mod node_dns;
@@ -45,6 +46,7 @@ pub use endpoint::{API_ENDPOINT_NAME, API_SERVER_PORT, ApiEndpoint, ExternalEndp
 pub use etcd::{EtcdOption, EtcdValue};
 pub use hook::{Hook, HookPlace, OnFailure};
 pub use host::{Host, Roles, Taint, TaintEffect};
+pub use kms::KmsPlugin;
 pub use mount::{Mount, MountState};
 pub use network::{FlannelBackend, Ipv6Network, Network, NetworkPlugin};
 pub(crate) use network::{LEAST_MTU, MOST_MTU};

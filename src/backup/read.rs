@@ -1,6 +1,6 @@
 //! A backup that is read: all of it, from its first to its last byte, before anything is done with it.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, DirBuilder, File};
 use std::io::{self, BufReader, ErrorKind, Read, Write as _};
 use std::os::fd::AsRawFd as _;
@@ -11,6 +11,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use aws_lc_rs::digest::{Context, SHA256};
 use kok_pki::{Escrow, Secret};
 use kok_tasks::backup::{CLUSTER, ENCRYPTION, KEYS, MANIFEST, Manifest, PartSum, SNAPSHOT, WrongParts};
+use kok_tasks::documents::kms_plugins;
 use kok_tasks::snapshot::{Damage, Decoder, Form};
 use tar::EntryType;
 use zeroize::Zeroizing;
@@ -89,6 +90,13 @@ impl Contents {
         let keys = &self.keys;
         let pairs: Vec<(&str, &str)> = keys.encryption_keys().iter().map(|key| (key.name.as_str(), key.secret.expose())).collect();
         kok_crds::Secret::new(kok_pki::escrow(keys.cluster(), keys.authorities(), &pairs).expose())
+    }
+
+    /// Names of the KMS plugins that some of it is encrypted by, whose keys are not in it.
+    #[must_use]
+    pub fn kms_plugins(&self) -> BTreeSet<String> {
+        let configuration = self.encryption.as_ref().map(|text| text.as_str()).unwrap_or_default();
+        kms_plugins(configuration).into_iter().map(|(name, _)| name.to_owned()).collect()
     }
 }
 

@@ -234,7 +234,7 @@ async fn begin(arguments: &Arguments, wanted: &Wanted, unpacked: &Unpacked) -> R
         return Err(survey.refused);
     }
     let recovery = unpacked.choose(&context, (cluster, &survey), (id, arguments.member.as_deref(), lost)).await?;
-    told(&unpacked.contents.manifest, Clock::seconds()).iter().for_each(|text| status_line(text));
+    told(&unpacked.contents, Clock::seconds()).iter().for_each(|text| status_line(text));
     unpacked.lost_words(&survey).iter().for_each(|text| status_line(text));
     ask::agreed((cluster, &recovery), &survey, arguments.yes, wanted.agreed.as_ref()).map_err(one)?;
     Ok(recovery)

@@ -1,6 +1,6 @@
 //! What etcd holds, encrypted as the file asks for it, on a cluster that runs.
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use kok_crds::model::Cluster;
 use kok_tasks::plan::{EncryptionChange, KeyStage, Selection};
@@ -50,8 +50,8 @@ pub async fn change_encryption(
 ) -> Result<Option<Outcome>, Error> {
     let run = Run::begin("secrets change-encryption", cluster, None, (context, lock), options);
     let whole = Selection::whole();
-    let request = ApplyRequest::of_stage(cluster, &whole, (bundle, given));
-    let mut order = Way { cluster, given, apply: Apply { request: &request }, change: None, stage: Stage::Key(KeyStage::Laid) };
+    let first = OnceLock::new();
+    let mut order = Way { cluster, bundle, given, whole: &whole, first: &first, change: None, stage: Stage::Key(KeyStage::Laid) };
     Ok(run.drive(&mut order).await?.outcome)
 }
 
@@ -59,7 +59,7 @@ pub async fn change_encryption(
 enum Stage {
     /// Of the files of keys, and of what is in etcd.
     Key(KeyStage),
-    /// API servers are started that did not encrypt.
+    /// API servers are started that did not encrypt, or did not reach the plugin.
     Start,
     /// All is as the file says.
     End,
@@ -67,16 +67,36 @@ enum Stage {
 
 struct Way<'a> {
     cluster: &'a Cluster,
+    bundle: &'a Arc<BundleFolder>,
     given: &'a Given,
-    apply: Apply<'a>,
+    whole: &'a Selection,
+    /// The cluster as its API servers are started first, if that is not yet how the file asks for it.
+    first: &'a OnceLock<Cluster>,
     /// From the first look on: what a stage leaves looks like the beginning of another way.
     change: Option<EncryptionChange>,
     stage: Stage,
 }
 
+impl<'a> Way<'a> {
+    /// What is applied in this stage, beside the stages of keys.
+    fn request(&self) -> ApplyRequest<'a> {
+        let before = self.change.as_ref().and_then(|change| change.before.clone()).filter(|_| self.stage == Stage::Start);
+        let cluster = before.map_or(self.cluster, |encryption| {
+            self.first.get_or_init(|| {
+                let mut cluster = self.cluster.clone();
+                cluster.settings.security.encryption = encryption;
+                cluster
+            })
+        });
+        ApplyRequest::of_stage(cluster, self.whole, (self.bundle, self.given))
+    }
+}
+
 impl Order for Way<'_> {
     async fn plan(&mut self, run: &Run<'_>) -> Result<Planned, Vec<Failure>> {
-        let Stage::Key(stage) = self.stage else { return self.apply.plan(run).await };
+        let Stage::Key(stage) = self.stage else {
+            return Apply { request: &self.request() }.plan(run).await;
+        };
         let tolerance = Tolerance { holder: run.options.take_over, ..Tolerance::default() };
         let (planned, change) = plan_stage(self.cluster, (self.change.as_ref(), stage), tolerance, run.context).await?;
         self.change = Some(change);
@@ -85,14 +105,18 @@ impl Order for Way<'_> {
 
     async fn prepare(&mut self, run: &Run<'_>, planned: &Planned) -> Result<Work, Error> {
         if !matches!(self.stage, Stage::Key(_)) {
-            return self.apply.prepare(run, planned).await;
+            return Apply { request: &self.request() }.prepare(run, planned).await;
         }
         let secrets = make_secrets(run, planned, &self.given.token).await?;
         Ok(Work { secrets, bundle: None, whole: false, most_failed: None })
     }
 
     fn is_done_by(&self, run: &Run<'_>, planned: &Planned) -> bool {
-        if matches!(self.stage, Stage::Key(_)) { planned.plan.is_empty() } else { self.apply.is_done_by(run, planned) }
+        if matches!(self.stage, Stage::Key(_)) {
+            planned.plan.is_empty()
+        } else {
+            Apply { request: &self.request() }.is_done_by(run, planned)
+        }
     }
 
     fn goes_on(&mut self) -> bool {

@@ -336,7 +336,13 @@ impl<'a> Observed<'a> {
         let standing = self.seen.standing().clone();
         let keeper = preconditions::keeper(self.cluster, &self.seen).map(|host| host.name.clone());
         let etcd_keeper = preconditions::etcd_keeper(self.cluster, &self.seen).map(|host| host.name.clone());
-        let encryption_keeper = preconditions::encryption_keeper(self.cluster, &self.seen).map(|host| host.name.clone());
+        // Where a plugin alone encrypts, nobody has a key.
+        let may_have_keys = |host: &&Host| {
+            let keys = self.seen.observations(&host.name).encryption_keys.as_ref();
+            keys.is_none_or(|keys| keys.layout.plugins().next().is_none() || !keys.names().is_empty())
+        };
+        let keeper_of_keys = preconditions::encryption_keeper(self.cluster, &self.seen);
+        let encryption_keeper = keeper_of_keys.filter(may_have_keys).map(|host| host.name.clone());
         let cluster = completed(self.cluster, &self.seen).into_owned();
         let (links, left_out) = (self.links, self.left_out);
         let is_first = false;

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use kok_crds::Position;
 use kok_crds::model::{Cluster, EscrowFile};
 use kok_tasks::artifact::{Artifact, Supply};
-use kok_tasks::backup::{fits_file, fits_member, fits_new_hosts};
+use kok_tasks::backup::{fits_file, fits_member, fits_new_hosts, fits_plugins};
 use kok_tasks::plan::Selection;
 use kok_tasks::recovery::{Origin, Recovery};
 
@@ -51,6 +51,7 @@ impl Unpacked {
         let contents = tokio::task::block_in_place(|| read(path, identities, Some(&mut spool))).map_err(one)?;
         let mut refusals = fits_file(&contents.manifest, cluster);
         refusals.extend(Some(&contents.manifest).filter(|_| is_elsewhere).and_then(|manifest| fits_new_hosts(manifest, cluster)));
+        refusals.extend(Some(contents.kms_plugins()).filter(|_| is_elsewhere).and_then(|plugins| fits_plugins(&plugins, cluster)));
         if !refusals.is_empty() {
             return Err(refusals.into_iter().map(|refusal| Failure::refusal(Kind::Input, refusal)).collect());
         }
@@ -80,9 +81,9 @@ impl Unpacked {
         (cluster, survey): (&Cluster, &Survey),
         (id, member, lost): (String, Option<&str>, &[String]),
     ) -> Result<Recovery, Vec<Failure>> {
-        let Contents { manifest, keys, .. } = &self.contents;
+        let manifest = &self.contents.manifest;
         let own: Vec<&str> = survey.parties.iter().map(String::as_str).collect();
-        check_hosts(context, cluster, &own, (manifest, keys)).await?;
+        check_hosts(context, cluster, &own, &self.contents).await?;
         let other_version = survey.candidates.iter().filter_map(|it| fits_member(manifest, &it.host, it.version.as_deref()?));
         let refused: Vec<Failure> = other_version.map(|refusal| Failure::refusal(Kind::Host, refusal)).collect();
         let chosen = survey.choose(&RecoveryChoice { id, member, lost, origin: self.origin(), snapshot: Some(&self.snapshot) });

@@ -37,7 +37,7 @@ pub async fn rotate_key(
     let run = Run::begin("secrets rotate-key", cluster, None, (context, lock), options);
     let mut order = Rotation { cluster, given, target: None, stage: KeyStage::Read };
     let driven = run.drive(&mut order).await?;
-    let key = order.target.and_then(|target| target.key).map(|(_, name)| name);
+    let key = order.target.as_ref().and_then(Target::key).map(str::to_owned);
     Ok(KeyRotated { key: key.unwrap_or_default(), outcome: driven.outcome })
 }
 

@@ -156,7 +156,11 @@ pub(crate) fn encryption_summary(cluster: &Cluster) -> String {
     if !encryption.enabled {
         return String::new();
     }
-    format!("{} {}\n", encryption.algorithm.as_str(), encryption.resources.join(","))
+    let how = encryption.kms.as_ref().map_or_else(
+        || encryption.algorithm.as_str().to_owned(),
+        |plugin| format!("kms {} {} {}ms", plugin.name, plugin.endpoint(), plugin.timeout_millis),
+    );
+    format!("{how} {}\n", encryption.resources.join(","))
 }
 
 /// The scheduler's KubeSchedulerConfiguration; none if nobody says anything of it. Beside it the scheduler reads over its option `profiling`.

@@ -107,6 +107,10 @@ fn api_server(cluster: &Cluster) -> Result<PodDocument, TemplateError> {
     }
     pod.volumes.extend(audit_volume(&security.audit));
     pod.volumes.extend(authority_volume(&security.oidc));
+    if let Some(plugin) = security.encryption.plugin() {
+        // The plugin makes its socket anew when it is started, in a folder that stays; and on a host that has just started the folder may come after the kubelet.
+        pod.volumes.push(volume(KMS_VOLUME, plugin.folder(), plugin.folder(), false, "DirectoryOrCreate"));
+    }
     if security.encryption.enabled {
         pod.arguments.push(Argument { name: "encryption-provider-config".to_owned(), value: api_files::ENCRYPTION.to_owned() });
         // A key is replaced without starting API servers anew.
@@ -114,6 +118,9 @@ fn api_server(cluster: &Cluster) -> Result<PodDocument, TemplateError> {
     }
     Ok(pod)
 }
+
+/// The volume with the socket of a KMS plugin. A probe finds it by this name.
+const KMS_VOLUME: &str = "kokctl-kms";
 
 /// Kubespray's, which are stricter than those of Kubernetes: that one would keep logs until the disk is full.
 fn audit_options(mut options: Values, audit: &Group) -> Values {

@@ -5,7 +5,7 @@ use std::fmt;
 use std::time::Duration;
 
 use ipnet::IpNet;
-use kok_crds::model::{Cluster, Host};
+use kok_crds::model::{Cluster, Host, KmsPlugin};
 use semver::Version;
 use serde::Serialize;
 
@@ -225,11 +225,18 @@ pub fn encryption_configuration(layout: &Layout, keys: &[(&str, &str)]) -> Resul
         name: &'a str,
         secret: &'a str,
     }
-    /// Without keys it is what is not encrypted.
+    #[derive(Serialize)]
+    struct Plugin<'a> {
+        name: &'a str,
+        endpoint: String,
+        timeout: String,
+    }
+    /// Without keys and plugin it is what is not encrypted.
     #[derive(Default, Serialize)]
     struct Reader<'a> {
         algorithm: &'static str,
         keys: Vec<Key<'a>>,
+        plugin: Option<Plugin<'a>>,
     }
     #[derive(Serialize)]
     struct Resources<'a> {
@@ -244,15 +251,23 @@ pub fn encryption_configuration(layout: &Layout, keys: &[(&str, &str)]) -> Resul
     for Entry { resources, providers } in layout.entries() {
         let mut readers: Vec<Reader<'_>> = Vec::new();
         for provider in providers {
-            let Provider::Key { algorithm, name } = provider else {
-                readers.push(Reader::default());
-                continue;
+            let (algorithm, name) = match provider {
+                Provider::Key { algorithm, name } => (algorithm.as_str(), name),
+                Provider::Kms(plugin) => {
+                    let timeout = format!("{}ms", plugin.timeout_millis);
+                    let plugin = Plugin { name: &plugin.name, endpoint: plugin.endpoint(), timeout };
+                    readers.push(Reader { plugin: Some(plugin), ..Reader::default() });
+                    continue;
+                }
+                Provider::Identity => {
+                    readers.push(Reader::default());
+                    continue;
+                }
             };
-            let algorithm = algorithm.as_str();
             let key = keys.iter().find(|(known, _)| known == name).map(|(name, secret)| Key { name, secret });
             match readers.last_mut().filter(|reader| reader.algorithm == algorithm) {
                 Some(reader) => reader.keys.extend(key),
-                None => readers.push(Reader { algorithm, keys: key.into_iter().collect() }),
+                None => readers.push(Reader { algorithm, keys: key.into_iter().collect(), plugin: None }),
             }
         }
         entries.push(Resources { resources, providers: readers });
@@ -274,6 +289,21 @@ pub fn encryption_keys(configuration: &str) -> Vec<(&str, &str)> {
         }
     }
     if keys.iter().all(|(name, key)| !name.is_empty() && !key.is_empty()) { keys } else { Vec::new() }
+}
+
+/// The KMS plugins of an EncryptionConfiguration, by names and sockets, each once; in the form that kokctl writes.
+#[must_use]
+pub fn kms_plugins(configuration: &str) -> Vec<(&str, &str)> {
+    let (mut plugins, mut name) = (Vec::new(), "");
+    for line in configuration.lines().map(str::trim) {
+        if let Some(value) = line.strip_prefix("name: ") {
+            name = unquoted(value);
+        } else if let Some(socket) = line.strip_prefix("endpoint: ").and_then(|value| KmsPlugin::socket_of(unquoted(value))) {
+            let plugin = (name, socket);
+            plugins.extend((!plugins.contains(&plugin)).then_some(plugin));
+        }
+    }
+    plugins
 }
 
 fn unquoted(value: &str) -> &str {

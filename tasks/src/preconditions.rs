@@ -47,8 +47,8 @@ pub(crate) use bootstrap::has_data as has_etcd_data;
 pub use bootstrap::{CONFIGURATIONS, ETCD_CONFIGURATION, ETCD_STARTED};
 pub(crate) use bundled::bundled;
 pub(crate) use control_planes::{SERVICE_ACCOUNT_KEY, is_marked};
-pub(crate) use encryption::lost as lost_encryption_key;
 pub use encryption::{encryption_keeper, replacing_key};
+pub(crate) use encryption::{lost as lost_encryption_key, silent_plugins};
 pub use etcd_authority::etcd_keeper;
 pub(crate) use etcd_authority::looks as etcd_authority_looks;
 pub(crate) use needed::UPGRADE_ETCD;
@@ -244,7 +244,7 @@ pub fn looks(cluster: &Cluster, host: &Host) -> Vec<Look> {
     looks.extend((cluster.network.is_dual_stack() && host.roles.is_node()).then_some(Look::Ipv6));
     looks.extend(virtual_address::looks(cluster, host));
     if host.roles.control_plane {
-        looks.extend(api_server::looks());
+        looks.extend(api_server::looks(cluster));
     }
     looks
 }

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use serde_json::Value as Json;
 
-use super::Host;
+use super::{Host, KmsPlugin};
 use crate::syntax::duration::duration;
 
 /// Values by name: options of a program, or fields of a configuration with dots between those of maps.
@@ -232,15 +232,34 @@ pub struct Security {
 pub struct Encryption {
     /// Whether anything is encrypted.
     pub enabled: bool,
-    /// How.
+    /// How, by a key of the cluster's own. It says nothing where a plugin encrypts.
     pub algorithm: EncryptionAlgorithm,
+    /// The plugin that encrypts instead of such a key.
+    pub kms: Option<KmsPlugin>,
+    /// A plugin that API servers can reach and do not use yet: they are on the way to it.
+    pub reaches: Option<KmsPlugin>,
     /// What, by the plural names of resources.
     pub resources: Vec<String>,
 }
 
+impl Encryption {
+    /// The plugin whose socket API servers are shown.
+    #[must_use]
+    pub fn plugin(&self) -> Option<&KmsPlugin> {
+        self.kms.as_ref().or(self.reaches.as_ref()).filter(|_| self.enabled)
+    }
+
+    /// In a word, what encrypts.
+    #[must_use]
+    pub fn word(&self) -> String {
+        self.kms.as_ref().map_or_else(|| self.algorithm.as_str().to_owned(), |plugin| format!("the KMS plugin {}", plugin.name))
+    }
+}
+
 impl Default for Encryption {
     fn default() -> Self {
-        Self { enabled: false, algorithm: EncryptionAlgorithm::Secretbox, resources: vec!["secrets".to_owned()] }
+        let resources = vec!["secrets".to_owned()];
+        Self { enabled: false, algorithm: EncryptionAlgorithm::Secretbox, kms: None, reaches: None, resources }
     }
 }
 

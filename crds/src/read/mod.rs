@@ -78,6 +78,7 @@ pub(crate) const SPEC: Form = Form {
         "hostResources",
         "hooks",
         "certificates",
+        "encryption",
         "upgrade",
         "backup",
         "addons",

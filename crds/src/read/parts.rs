@@ -1,6 +1,8 @@
 //! Parts of a Cluster whose fields say what variables say: one row, one judge and one reader for both spellings.
 
 mod backup;
+mod certificates;
+mod encryption;
 mod hosts;
 
 use crate::Problem;
@@ -9,6 +11,8 @@ use crate::tree::Value;
 use crate::variables::{LOAD_BALANCERS, Said};
 use crate::words::quote;
 pub(crate) use backup::{BACKUP, BACKUP_KEEP, BACKUP_S3, BACKUP_TO};
+pub(crate) use certificates::CERTIFICATES;
+pub(crate) use encryption::{ENCRYPTION, ENCRYPTION_KMS};
 pub(crate) use hosts::{HOST_RESOURCES, KUBE_RESERVED, SYSTEM_RESERVED};
 
 /// A part of a Cluster, or of such a part.
@@ -175,67 +179,13 @@ pub(crate) const CONTAINER_RUNTIME: Part = Part {
     inner: &[],
 };
 
-/// How certificates are made.
-pub(crate) const CERTIFICATES: Part = Part {
-    form: Form {
-        what: "the field `certificates`",
-        fields: &[
-            "keyAlgorithm",
-            "validity",
-            "authorityValidity",
-            "renewBefore",
-            "authorities",
-            "issued",
-            "superAdminKubeconfig",
-            "escrow",
-        ],
-        refused: &[
-            ("encryptionAlgorithm", "write it as `keyAlgorithm`"),
-            ("certificateValidityPeriod", "write it as `validity`"),
-            ("caCertificateValidityPeriod", "write it as `authorityValidity`"),
-            ("ca", "write it as `authorities`"),
-        ],
-    },
-    leaves: &[
-        leaf(
-            "keyAlgorithm",
-            "kube_asymmetric_encryption_algorithm",
-            Kind::Word(&["ECDSA-P256", "ECDSA-P384", "RSA-2048", "RSA-3072", "RSA-4096"]),
-            "The kind of the keys that are made.",
-        ),
-        leaf("validity", "kube_cert_validity_period", Kind::Text, "How long certificates are valid that are made, as `8760h`."),
-        leaf("authorityValidity", "kube_ca_cert_validity_period", Kind::Text, "How long authorities are valid that are made, as `87600h`."),
-        leaf(
-            "renewBefore",
-            "certificates_renew_before",
-            Kind::Text,
-            "How long before its end a certificate is made anew, as `1440h`; so far a third of its time.",
-        ),
-        leaf(
-            "authorities",
-            "certificate_authorities",
-            Kind::Map,
-            "Authorities of your own: `kubernetes`, `etcd`, `frontProxy`, each with `certificate` and `key`; without the key, all that it signs \
-             has to be in `issued`.",
-        ),
-        leaf(
-            "issued",
-            "issued_certificates",
-            Kind::Text,
-            "A folder on your side with certificates that authorities without their keys have signed.",
-        ),
-        leaf("escrow", "certificate_escrow", Kind::Text, "A file on your side that keeps the keys of all authorities; so far none."),
-        leaf("superAdminKubeconfig", "super_admin_kubeconfig", Kind::Flag, "Whether control planes keep super-admin.conf; so far false."),
-    ],
-    inner: &[],
-};
-
 /// All parts that hold nothing but variables, and parts; by the field that each is.
-const PARTS: [(&str, &Part); 5] = [
+const PARTS: [(&str, &Part); 6] = [
     ("etcd", &ETCD),
     ("containerRuntime", &CONTAINER_RUNTIME),
     ("hostResources", &HOST_RESOURCES),
     ("certificates", &CERTIFICATES),
+    ("encryption", &ENCRYPTION),
     ("backup", &BACKUP),
 ];
 /// What a spec says of variables by its fields.

@@ -120,6 +120,7 @@ fn inline() -> Vec<Property> {
         ),
         hooks::list(),
         property("certificates", "How certificates are made.", parts::schema(&CERTIFICATES, Vec::new())),
+        property("encryption", "Whether and how API servers encrypt what etcd holds.", parts::encryption()),
         pools::upgrade(),
         property("backup", "Where `kokctl backup create` writes to, who can read it, and which backups stay.", parts::backup()),
         property("addons", "What is installed besides.", json!({"type": "array", "items": parts::addon()})),

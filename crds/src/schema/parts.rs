@@ -6,7 +6,8 @@ use super::property::{Property, fields, integer, map, property, text, word};
 use super::resources;
 use crate::read::addons::{ADDON, PRUNE};
 use crate::read::parts::{
-    API_ENDPOINT, BACKUP, BACKUP_KEEP, BACKUP_S3, BACKUP_TO, HOST_RESOURCES, KUBE_RESERVED, Kind, Leaf, Part, SYSTEM_RESERVED,
+    API_ENDPOINT, BACKUP, BACKUP_KEEP, BACKUP_S3, BACKUP_TO, ENCRYPTION, ENCRYPTION_KMS, HOST_RESOURCES, KUBE_RESERVED, Kind, Leaf, Part,
+    SYSTEM_RESERVED,
 };
 
 /// A part, with those of its fields that are no variables.
@@ -42,6 +43,14 @@ pub(super) fn backup() -> Value {
 
 fn bucket() -> Value {
     map(&fields(&BACKUP_S3.form), &["bucket", "credentialsFile"], BACKUP_S3.leaves.iter().map(leaf).collect())
+}
+
+pub(super) fn encryption() -> Value {
+    let about = "A KMS plugin (v2) that encrypts instead of a key of the cluster's own.";
+    schema(
+        &ENCRYPTION,
+        vec![property("kms", about, map(&fields(&ENCRYPTION_KMS.form), &["endpoint"], ENCRYPTION_KMS.leaves.iter().map(leaf).collect()))],
+    )
 }
 
 const PRUNED: &str = "What is removed of it when it leaves the manifest: `Objects` (the default) leaves namespaces and definitions, with which others' objects would go.";

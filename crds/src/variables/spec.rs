@@ -92,6 +92,7 @@ impl<'a> Sayings<'a> {
         settings.components.kube_proxy.retain(|name, _| mode.reads(name));
         super::read::backup::check(decoder, &given, &settings);
         super::read::certificates::check(decoder, &given, &settings);
+        super::read::kms::check(decoder, &given, &settings);
         super::read::authorities::check(decoder, &given, &mut settings);
         settings.of_hosts = super::of_hosts::whole(&self.hosts, &of_all, &of_hosts, &settings);
         given.into_iter().for_each(|given| decoder.give(counting(given, &settings)));

@@ -44,13 +44,16 @@ const SELECTOR: &str = "kube_apiserver_admission_plugins_podnodeselector_default
 
 const CALICO: (&str, &str) = ("kube_network_plugin", "calico");
 const S3: [(&str, &str); 2] = [("backup_s3_bucket", "first"), ("backup_s3_credentials_file", "s3.key")];
+const KMS: [(&str, &str); 1] = [("kube_encryption_kms_endpoint", "unix:///run/kms/first.sock")];
 const DUAL_STACK: (&str, &str) = ("ipv6_stack", "true");
 
 /// A plugin that has to have something.
 const FIRST: [(&str, &str); 1] = [(EVENTS, "{first: {type: Server, qps: 1, burst: 1}}")];
 
 /// What variables, of which most are switches, can't be without.
-const NEEDED: [(&str, &[(&str, &str)]); 36] = [
+const NEEDED: [(&str, &[(&str, &str)]); 38] = [
+    ("kube_encryption_kms_name", &KMS),
+    ("kube_encryption_kms_timeout", &KMS),
     ("backup_s3_bucket", &[S3[1]]),
     ("backup_s3_credentials_file", &[S3[0]]),
     ("backup_s3_endpoint", &S3),

@@ -76,7 +76,7 @@ pub(super) async fn run(arguments: &Arguments) -> Result<(), Vec<Failure>> {
     }
     if !arguments.json {
         line(&shown(&backup));
-        told(&contents.manifest, Clock::seconds()).iter().take(2).for_each(|text| line(text));
+        told(&contents, Clock::seconds()).iter().take(2).for_each(|text| line(text));
     }
     let context = process::context(Controller::nobody());
     let request = RehearsalRequest { cluster: &cluster, host: arguments.host.as_deref(), contents: &contents, snapshot: spool.path() };

@@ -3,11 +3,10 @@
 use std::path::PathBuf;
 
 use clap::Args;
-use kok_tasks::backup::Manifest;
 
 use super::list::age;
 use super::{local, shown};
-use crate::backup::{Identities, check};
+use crate::backup::{Contents, Identities, check};
 use crate::cli::files::{ClusterFiles, ExtraVars};
 use crate::cli::table::{size, table};
 use crate::clock::{Clock, moment};
@@ -59,16 +58,25 @@ pub(super) async fn run(arguments: &Arguments) -> Result<(), Vec<Failure>> {
     let local = local(&arguments.file, cluster.as_ref()).await.map_err(one)?;
     let named = |failure: Failure| vec![failure.at(shown(&arguments.file))];
     let contents = tokio::task::block_in_place(|| check(local.path(), identities.as_ref())).map_err(named)?;
-    told(&contents.manifest, Clock::seconds()).iter().for_each(|text| line(text));
+    told(&contents, Clock::seconds()).iter().for_each(|text| line(text));
     line(&format!("{} is whole", shown(&arguments.file)));
     Ok(())
 }
 
 /// What a backup is, and what is in it.
-pub(in crate::cli) fn told(manifest: &Manifest, now: i64) -> Vec<String> {
+pub(in crate::cli) fn told(contents: &Contents, now: i64) -> Vec<String> {
+    let manifest = &contents.manifest;
     let (made, ago) = (moment(manifest.seconds, "%Y-%m-%d %H:%M:%S UTC"), age(now - manifest.seconds));
     let revision = manifest.revision.map(|revision| format!(", revision {revision} at least")).unwrap_or_default();
-    let encrypted = if manifest.is_of_encrypted() { "; Secrets in etcd are encrypted, and the key is in it" } else { "" };
+    let plugins = contents.kms_plugins();
+    let encrypted = match manifest.is_of_encrypted() {
+        false => String::new(),
+        true if plugins.is_empty() => "; Secrets in etcd are encrypted, and the key is in it".to_owned(),
+        true => format!(
+            "; Secrets in etcd are encrypted by the KMS plugin {}, whose key is not in it",
+            kok_crds::listed(plugins.iter().map(String::as_str))
+        ),
+    };
     let versions = &manifest.versions;
     let mut words = vec![
         format!("a backup of {}, made {made} ({ago} ago) by kokctl {}", manifest.cluster, versions.kokctl),

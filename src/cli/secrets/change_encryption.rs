@@ -59,9 +59,11 @@ pub(super) async fn run(arguments: &Arguments) -> Result<(), Vec<Failure>> {
     let work = async |options: Options<'_>| engine::change_encryption(&session.context, lock, &cluster, (&bundle, &given), options).await;
     let outcome = session.with_options(|_| Verdict::Go, work).await.map_err(|error| failures(error, "secrets change-encryption"))?;
     let (done, seconds) = (count(outcome.map(|outcome| outcome.done).unwrap_or_default(), "change"), session.seconds());
-    session.say(&match cluster.settings.security.encryption.enabled {
-        true => format!("etcd has {}, all of it with one key: {done}, {seconds:.1} s", standing.asked),
-        false => format!("nothing in etcd is encrypted any more, and control planes have no key: {done}, {seconds:.1} s"),
+    let encryption = &cluster.settings.security.encryption;
+    session.say(&match (encryption.enabled, &encryption.kms) {
+        (true, None) => format!("etcd has {}, all of it with one key: {done}, {seconds:.1} s", standing.asked),
+        (true, Some(_)) => format!("etcd has {}, and control planes have no key: {done}, {seconds:.1} s", standing.asked),
+        (false, _) => format!("nothing in etcd is encrypted any more, and control planes have no key: {done}, {seconds:.1} s"),
     });
     session.say("backups and snapshots from before need the keys of before, which they have with them");
     Ok(())

@@ -3,12 +3,13 @@
 use std::time::Duration;
 
 use kok_crds::model::Cluster;
-use kok_pki::{AuthorityKind, Escrow, inspect_certificate};
-use kok_tasks::backup::{Manifest, Runs, Trusts, fits_host, image_version};
+use kok_pki::{AuthorityKind, inspect_certificate};
+use kok_tasks::backup::{Runs, Trusts, fits_host, image_version};
 use kok_tasks::digest::sha256;
-use kok_tasks::documents::encryption_keys;
+use kok_tasks::documents::{encryption_keys, kms_plugins};
 use zeroize::Zeroizing;
 
+use crate::backup::Contents;
 use crate::engine::context::Context;
 use crate::failure::{Failure, Kind};
 use crate::remote::Script;
@@ -60,17 +61,17 @@ pub(in super::super) async fn check_hosts(
     context: &Context,
     cluster: &Cluster,
     own: &[&str],
-    backup: (&Manifest, &Escrow),
+    backup: &Contents,
 ) -> Result<(), Vec<Failure>> {
     let wanted = |name: &str| own.contains(&name) && cluster.host(name).is_some_and(|host| host.roles.control_plane);
     let (links, unreachable) = connect_each(cluster, wanted, &context.transport, &context.events).await?;
     let mut failures: Vec<Failure> = unreachable.into_values().collect();
-    let of_backup = of_backup(backup.1);
+    let of_backup = of_backup(backup);
     for host in links.keys() {
         match texts(&links, host).await {
             Ok(texts) => {
                 let (has, runs) = of_host(&texts);
-                let refusals = fits_host(backup.0, &of_backup, host, (&has, &runs));
+                let refusals = fits_host(&backup.manifest, &of_backup, host, (&has, &runs));
                 failures.extend(refusals.into_iter().map(|refusal| Failure::refusal(Kind::Host, refusal)));
             }
             Err(failure) => failures.push(failure),
@@ -79,13 +80,14 @@ pub(in super::super) async fn check_hosts(
     if failures.is_empty() { Ok(()) } else { Err(failures) }
 }
 
-pub(super) fn of_backup(keys: &Escrow) -> Trusts {
-    let authorities = keys.authorities();
+pub(super) fn of_backup(backup: &Contents) -> Trusts {
+    let (keys, authorities) = (&backup.keys, backup.keys.authorities());
     Trusts {
         authorities: AuthorityKind::ALL
             .map(|kind| (kind, fingerprint(authorities.get(kind).certificate_pem()).unwrap_or_default()))
             .to_vec(),
         encryption: keys.encryption_keys().iter().map(|key| of_key(&key.name, key.secret.expose())).collect(),
+        plugins: backup.kms_plugins(),
     }
 }
 
@@ -93,9 +95,11 @@ pub(super) fn of_host(texts: &[Zeroizing<String>]) -> (Trusts, Runs) {
     let text = |index: usize| texts.get(index).map(|text| text.trim()).filter(|text| !text.is_empty());
     let kinds = [AuthorityKind::Kubernetes, AuthorityKind::Etcd, AuthorityKind::FrontProxy];
     let authorities = kinds.into_iter().enumerate().filter_map(|(index, kind)| Some((kind, fingerprint(text(index)?)?))).collect();
+    let configuration = text(ENCRYPTION).unwrap_or_default();
     let trusts = Trusts {
         authorities,
-        encryption: encryption_keys(text(ENCRYPTION).unwrap_or_default()).into_iter().map(|(name, key)| of_key(name, key)).collect(),
+        encryption: encryption_keys(configuration).into_iter().map(|(name, key)| of_key(name, key)).collect(),
+        plugins: kms_plugins(configuration).into_iter().map(|(name, _)| name.to_owned()).collect(),
     };
     (trusts, Runs { kubernetes: text(API_SERVER).and_then(image_version), etcd: text(ETCD).and_then(image_version) })
 }

@@ -53,7 +53,7 @@ pub async fn rehearse(context: &Context, request: &RehearsalRequest<'_>) -> Resu
     let (links, host) = connected(context, request).await?;
     let link = links.get(&host).ok_or_else(|| one(Failure::new(Kind::Internal, format!("there is no connection to {host}"))))?;
     let (has, runs) = of_host(&texts(&links, &host).await.map_err(one)?);
-    let wanted = of_backup(&request.contents.keys);
+    let wanted = of_backup(request.contents);
     let of_kubernetes = |all: &[(AuthorityKind, String)]| all.iter().find(|(kind, _)| *kind == AuthorityKind::Kubernetes).cloned();
     if of_kubernetes(&has.authorities) != of_kubernetes(&wanted.authorities) {
         let failure = Failure::new(Kind::Host, "the backup is not of the cluster that this host belongs to").at(link.place());

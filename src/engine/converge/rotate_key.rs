@@ -55,7 +55,7 @@ async fn looked<'a>(
 ) -> Result<(Observed<'a>, i64), Vec<Failure>> {
     let now_seconds = Clock::seconds();
     let mut observed = Observed::to_reset(cluster, false, tolerance, context);
-    observed.looks = cluster.hosts.iter().map(|host| (host.name.clone(), plan::rotate_key_looks(host))).collect();
+    observed.looks = cluster.hosts.iter().map(|host| (host.name.clone(), plan::rotate_key_looks(cluster, host))).collect();
     let speaker = cluster.control_planes().next().filter(|_| reads_etcd);
     if let Some(looks) = speaker.and_then(|speaker| observed.looks.get_mut(&speaker.name)) {
         looks.extend([Look::EncryptedValues]);

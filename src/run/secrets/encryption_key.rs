@@ -83,7 +83,9 @@ pub(super) async fn read_encryption_keys(host: &str, links: &Links) -> Result<Na
     for (name, key) in files.first().map(|text| documents::encryption_keys(text)).unwrap_or_default() {
         keys.add(name, key);
     }
-    if !keys.is_empty() {
+    // Where a plugin encrypts there may be none.
+    let has_plugin = files.first().is_some_and(|text| !documents::kms_plugins(text).is_empty());
+    if !keys.is_empty() || has_plugin {
         return Ok(keys);
     }
     Err(Failure::new(Kind::Host, "the key that secrets are encrypted with can't be read")
@@ -115,7 +117,8 @@ impl Secrets {
                 Some(keeper) => read_encryption_keys(keeper, links).await?,
                 None => escrow.encryption_keys(),
             };
-            let first = keeper.is_none().then(|| FIRST_ENCRYPTION_KEY.to_owned()).filter(|_| known.is_empty());
+            let is_first = keeper.is_none() && known.is_empty();
+            let first = is_first.then(|| FIRST_ENCRYPTION_KEY.to_owned());
             let all_keys = || first.clone().map_or_else(|| known.names(), |first| vec![first]);
             let as_asked = || Layout::of_file(&cluster.settings.security.encryption, &all_keys());
             let layout = if layout.is_empty() { as_asked() } else { layout.clone() };

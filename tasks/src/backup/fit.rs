@@ -16,6 +16,8 @@ pub struct Trusts {
     pub authorities: Vec<(AuthorityKind, String)>,
     /// Fingerprints of the keys that etcd's content is encrypted with, each with its name.
     pub encryption: BTreeSet<String>,
+    /// Names of the KMS plugins that it is encrypted by, whose keys nobody here knows.
+    pub plugins: BTreeSet<String>,
 }
 
 /// The versions that run on a host, as far as its manifests say them.
@@ -79,6 +81,21 @@ pub fn fits_new_hosts(manifest: &Manifest, cluster: &Cluster) -> Option<Refusal>
     })
 }
 
+/// What of the cluster's file keeps a backup from being restored onto hosts that are new, where KMS plugins of these names have encrypted what it holds.
+#[must_use]
+pub fn fits_plugins(plugins: &BTreeSet<String>, cluster: &Cluster) -> Option<Refusal> {
+    let encryption = &cluster.settings.security.encryption;
+    let own = encryption.kms.as_ref().filter(|_| encryption.enabled).map(|plugin| plugin.name.as_str());
+    lacks_plugin(plugins, own.as_slice(), "the file names none of that name as `encryption.kms`")
+}
+
+fn lacks_plugin(wanted: &BTreeSet<String>, has: &[&str], because: &str) -> Option<Refusal> {
+    let missing = wanted.iter().find(|name| !has.contains(&name.as_str()))?;
+    let refusal = Refusal::new(format!("the backup can be read through the KMS plugin {missing} alone")).because(because);
+    let hint = "have such a plugin with the keys of then listen on the control planes, and write it under `encryption`; or take a backup that needs none";
+    Some(refusal.hint(hint))
+}
+
 fn older(manifest: &Manifest, version: &Version, who: &str) -> Option<Refusal> {
     let of_backup = Version::parse(&manifest.versions.kubernetes).ok()?;
     (*version < of_backup && (version.major, version.minor) != (of_backup.major, of_backup.minor)).then(|| {
@@ -116,6 +133,11 @@ pub fn fits_host(manifest: &Manifest, wanted: &Trusts, host: &str, (has, runs): 
     if !wanted.encryption.is_subset(&has.encryption) {
         refusals.push(other("key to encrypt with", crate::snapshot::ENCRYPTION));
     }
+    refusals.extend(lacks_plugin(
+        &wanted.plugins,
+        &has.plugins.iter().map(String::as_str).collect::<Vec<_>>(),
+        "the host's API server has none of that name",
+    ));
     refusals.extend(runs.kubernetes.as_ref().and_then(|version| older(manifest, version, "the host runs")));
     refusals.extend(runs.etcd.as_ref().and_then(|is| other_etcd(manifest, is)));
     refusals.into_iter().map(|refusal| refusal.at(format!("host {host}"))).collect()
@@ -151,7 +173,7 @@ mod tests {
 
     fn trusts(letter: &str) -> Trusts {
         let authorities = AuthorityKind::ALL.map(|kind| (kind, letter.to_owned())).to_vec();
-        Trusts { authorities, encryption: [letter.to_owned()].into() }
+        Trusts { authorities, encryption: [letter.to_owned()].into(), plugins: BTreeSet::new() }
     }
 
     fn runs(kubernetes: &str, etcd: &str) -> Runs {
@@ -227,6 +249,24 @@ mod tests {
         assert_eq!(of("127.0.0.1:5000/kube-apiserver:v1.38.0-rc.1@sha256:00").as_deref(), Some("1.38.0-rc.1"));
         assert_eq!(of("registry.k8s.io/etcd"), None);
         assert_eq!(image_version(""), None);
+    }
+
+    #[test]
+    fn what_a_plugin_has_encrypted_needs_one_of_its_name() {
+        let (is, runs) = (manifest("1.37.1", "3.7.0"), Runs::default());
+        let with = |names: &[&str]| Trusts { plugins: names.iter().map(|name| (*name).to_owned()).collect(), ..trusts("a") };
+        let fits = |backup: &[&str], host: &[&str]| fits_host(&is, &with(backup), "cp1", (&with(host), &runs)).is_empty();
+        assert!(fits(&[], &[]) && fits(&[], &["vault"]) && fits(&["vault"], &["other", "vault"]));
+        assert!(!fits(&["vault"], &[]) && !fits(&["vault"], &["other"]));
+        let of = |encryption: &str| {
+            let text = format!(
+                "apiVersion: kubeonkube.clay.io/v1alpha1\nkind: Cluster\nmetadata: {{name: demo}}\nspec:\n  kubernetesVersion: 1.37.1\n  \
+                 hosts: [{{name: cp1, address: 10.0.0.11, roles: [control-plane]}}]\n  encryption: {{{encryption}}}\n"
+            );
+            fits_plugins(&["vault".to_owned()].into(), &kok_crds::read_cluster("f", &text).unwrap()).is_none()
+        };
+        assert!(of("enabled: true, kms: {name: vault, endpoint: 'unix:///run/kms/v.sock'}"));
+        assert!(!of("enabled: false, kms: {name: vault, endpoint: 'unix:///run/kms/v.sock'}") && !of("enabled: true"));
     }
 
     /// While the key is replaced both have two; afterwards hosts lack the one that an earlier backup needs.

@@ -17,7 +17,7 @@ mod timer;
 
 pub use database::{BEGINNING, snapshot_bytes};
 pub use due::{Due, due};
-pub use fit::{Runs, Trusts, fits_file, fits_host, fits_member, fits_new_hosts, image_version};
+pub use fit::{Runs, Trusts, fits_file, fits_host, fits_member, fits_new_hosts, fits_plugins, image_version};
 pub use keep::surplus;
 pub use manifest::{Manifest, PartSum, Versions, WrongParts};
 pub use name::{BackupName, moment};

@@ -1,12 +1,13 @@
 //! A restore that is rehearsed: etcd and an API server of their own are made from a backup on a host, beside the cluster and without a way to it, and whatever the
 //! backup has is read through them. What that leaves is a time, and what could not be read.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde::Serialize;
 use zeroize::Zeroizing;
 
 use super::manifest::Manifest;
+use crate::documents::kms_plugins;
 use crate::shell::quote;
 
 /// What a host gets besides the snapshot, which comes as the script's standard input. It has no `Debug` on purpose.
@@ -136,7 +137,14 @@ printf '%s,rehearsal,rehearsal\n' "$token" >"$work/tokens"
 printf '%s\n' 'apiVersion: v1' 'kind: Config' 'current-context: r' 'contexts: [{name: r, context: {cluster: r, user: r}}]' \
   'clusters: [{name: r, cluster: {server: "https://127.0.0.1:6443", insecure-skip-tls-verify: true}}]' "users: [{name: r, user: {token: $token}}]" >"$work/kubeconfig"
 pid=$(process)
-run -d --log-uri "file://$work/api.log" --with-ns "network:/proc/$pid/ns/net" "$api" kokctl-rehearsal-api kube-apiserver --etcd-servers=http://127.0.0.1:2379 \
+api() {
+  for folder in $plugins; do set -- --mount "type=bind,src=$folder,dst=$folder,options=rbind:rw" "$@"; done
+  run "$@"
+}
+for folder in $plugins; do
+  [ -d "$folder" ] || fail "there is no KMS plugin in $folder, and without it nobody can read what it has encrypted"
+done
+api -d --log-uri "file://$work/api.log" --with-ns "network:/proc/$pid/ns/net" "$api" kokctl-rehearsal-api kube-apiserver --etcd-servers=http://127.0.0.1:2379 \
   --bind-address=127.0.0.1 --secure-port=6443 --advertise-address=192.0.2.1 --endpoint-reconciler-type=none --cert-dir=/rehearsal/certificates \
   --authorization-mode=AlwaysAllow --token-auth-file=/rehearsal/tokens --watch-cache=false --service-account-issuer=https://rehearsal.invalid \
   --service-account-signing-key-file=/rehearsal/sa.key --service-account-key-file=/rehearsal/sa.pub "$@" >"$work/said" 2>&1 ||
@@ -191,7 +199,11 @@ impl Rehearsing<'_> {
         // Reserved at once: a growing string would leave copies of the keys behind.
         let most = 18432 + 8 * (key.len() + keys.len() + encryption.len());
         let mut text = Zeroizing::new(String::with_capacity(most));
-        text.push_str(&format!("work={WORK}\nbytes={}\nsha256={}\n{BEGIN}", self.bytes, quote(self.sha256)));
+        // What a KMS plugin has encrypted is read by the host's own.
+        let folders: BTreeSet<&str> = kms_plugins(encryption).iter().filter_map(|(_, socket)| Some(socket.rsplit_once('/')?.0)).collect();
+        let plugins = folders.into_iter().collect::<Vec<_>>().join(" ");
+        let (sum, plugins) = (quote(self.sha256), quote(&plugins));
+        text.push_str(&format!("work={WORK}\nbytes={}\nsha256={sum}\nplugins={plugins}\n{BEGIN}", self.bytes));
         let files = [("sa.key", Some(key)), ("sa.pub", Some(keys)), ("encryption.yaml", self.encryption)];
         for (name, content) in files.into_iter().filter_map(|(name, content)| Some((name, content?))) {
             let quoted = Zeroizing::new(quote(content));

@@ -5,7 +5,7 @@
 use std::fmt;
 
 use kok_crds::listed;
-use kok_crds::model::{Encryption, EncryptionAlgorithm};
+use kok_crds::model::{Encryption, EncryptionAlgorithm, KmsPlugin};
 
 use crate::plan::KeyStage;
 
@@ -21,15 +21,47 @@ pub enum Provider {
         /// The key's name.
         name: String,
     },
+    /// What is encrypted by a plugin, whose keys nobody here knows.
+    Kms(KmsPlugin),
 }
 
 impl Provider {
-    /// The name of its key.
+    /// The name of its key, which stands in the file.
     #[must_use]
     pub fn key(&self) -> Option<&str> {
         match self {
+            Self::Identity | Self::Kms(_) => None,
+            Self::Key { name, .. } => Some(name),
+        }
+    }
+
+    /// The name that stands before what it has encrypted.
+    #[must_use]
+    pub fn mark(&self) -> Option<&str> {
+        match self {
             Self::Identity => None,
             Self::Key { name, .. } => Some(name),
+            Self::Kms(plugin) => Some(&plugin.name),
+        }
+    }
+
+    /// Whether it is what a file asks for, by whatever key.
+    #[must_use]
+    pub fn is_asked_by(&self, encryption: &Encryption) -> bool {
+        match (self, &encryption.kms) {
+            (Self::Kms(plugin), Some(asked)) => plugin == asked,
+            (Self::Key { algorithm, .. }, None) => *algorithm == encryption.algorithm,
+            _ => false,
+        }
+    }
+
+    /// In a word, how it encrypts.
+    #[must_use]
+    pub fn word(&self) -> String {
+        match self {
+            Self::Identity => "plain".to_owned(),
+            Self::Key { algorithm, .. } => algorithm.as_str().to_owned(),
+            Self::Kms(plugin) => format!("the KMS plugin {}", plugin.name),
         }
     }
 }
@@ -52,8 +84,8 @@ pub struct Layout(Vec<Entry>);
 pub struct Target {
     /// What is encrypted.
     pub resources: Vec<String>,
-    /// With what; nothing where nothing is to be encrypted any more.
-    pub key: Option<(EncryptionAlgorithm, String)>,
+    /// By what; nothing where nothing is to be encrypted any more.
+    pub writer: Option<Provider>,
 }
 
 /// Whether a name of resources means another one, too.
@@ -75,12 +107,34 @@ fn breadth(resource: &str) -> usize {
 impl Target {
     /// Whether a resource is to be encrypted.
     fn covers(&self, resource: &str) -> bool {
-        self.key.is_some() && self.resources.iter().any(|pattern| covers(pattern, resource))
+        self.writer.is_some() && self.resources.iter().any(|pattern| covers(pattern, resource))
     }
 
-    fn writer(&self, resource: &str) -> Provider {
-        let key = self.key.as_ref().filter(|_| self.covers(resource));
-        key.map_or(Provider::Identity, |(algorithm, name)| Provider::Key { algorithm: *algorithm, name: name.clone() })
+    fn writer_of(&self, resource: &str) -> Provider {
+        self.writer.clone().filter(|_| self.covers(resource)).unwrap_or(Provider::Identity)
+    }
+
+    /// The plugin that is to encrypt.
+    #[must_use]
+    pub fn plugin(&self) -> Option<&KmsPlugin> {
+        match &self.writer {
+            Some(Provider::Kms(plugin)) => Some(plugin),
+            _ => None,
+        }
+    }
+
+    /// The name of the key that is to encrypt.
+    #[must_use]
+    pub fn key(&self) -> Option<&str> {
+        self.writer.as_ref().and_then(Provider::key)
+    }
+
+    /// The same provider, where the plugin that is to encrypt is reached otherwise than before: two of one name are refused by API servers.
+    fn renewed(&self, provider: &Provider) -> Provider {
+        match (provider, self.plugin()) {
+            (Provider::Kms(known), Some(plugin)) if known.name == plugin.name => Provider::Kms(plugin.clone()),
+            _ => provider.clone(),
+        }
     }
 }
 
@@ -95,7 +149,11 @@ impl Layout {
     #[must_use]
     pub fn of_file(encryption: &Encryption, names: &[String]) -> Self {
         let key = |name: &String| Provider::Key { algorithm: encryption.algorithm, name: name.clone() };
-        let providers = names.iter().map(key).chain([Provider::Identity]).collect();
+        let writers = match &encryption.kms {
+            Some(plugin) => vec![Provider::Kms(plugin.clone())],
+            None => names.iter().map(key).collect(),
+        };
+        let providers = writers.into_iter().chain([Provider::Identity]).collect();
         Self(vec![Entry { resources: encryption.resources.clone(), providers }])
     }
 
@@ -123,6 +181,32 @@ impl Layout {
         names
     }
 
+    /// The names that stand before what is encrypted by it, each once, the writer's first.
+    #[must_use]
+    pub fn marks(&self) -> Vec<String> {
+        let mut marks: Vec<String> = Vec::new();
+        for mark in self.0.iter().flat_map(|entry| entry.providers.iter().filter_map(Provider::mark)) {
+            if !marks.iter().any(|known| known == mark) {
+                marks.push(mark.to_owned());
+            }
+        }
+        marks
+    }
+
+    /// Its plugins.
+    pub fn plugins(&self) -> impl Iterator<Item = &KmsPlugin> {
+        self.0.iter().flat_map(|entry| &entry.providers).filter_map(|provider| match provider {
+            Provider::Kms(plugin) => Some(plugin),
+            _ => None,
+        })
+    }
+
+    /// Whether anything of it encrypts, or can read what is encrypted.
+    #[must_use]
+    pub fn encrypts(&self) -> bool {
+        self.0.iter().flat_map(|entry| &entry.providers).any(|provider| *provider != Provider::Identity)
+    }
+
     /// All that it names.
     pub fn resources(&self) -> impl Iterator<Item = &str> {
         self.0.iter().flat_map(|entry| entry.resources.iter().map(String::as_str))
@@ -139,13 +223,17 @@ impl Layout {
     /// Whether nothing is on its way: one entry, one key, and what was not encrypted can be read.
     #[must_use]
     pub fn is_steady(&self) -> bool {
-        self.0.len() < 2 && self.0.iter().all(|entry| matches!(entry.providers.as_slice(), [Provider::Key { .. }, Provider::Identity]))
+        self.0.len() < 2
+            && self
+                .0
+                .iter()
+                .all(|entry| matches!(entry.providers.as_slice(), [Provider::Key { .. } | Provider::Kms(_), Provider::Identity]))
     }
 
     /// Whether everything that a file asks for can be read and written as it asks, by whatever keys, and nothing else is encrypted.
     #[must_use]
     pub fn is_as(&self, encryption: &Encryption) -> bool {
-        let is_asked = |provider: &Provider| matches!(provider, Provider::Key { algorithm, .. } if *algorithm == encryption.algorithm);
+        let is_asked = |provider: &Provider| provider.is_asked_by(encryption);
         let mut resources: Vec<&str> = self.resources().collect();
         let mut asked: Vec<&str> = encryption.resources.iter().map(String::as_str).collect();
         resources.sort_unstable();
@@ -165,13 +253,14 @@ impl Layout {
         let mut resources: Vec<&str> = target.resources.iter().map(String::as_str).collect();
         let others: Vec<&str> = self.resources().filter(|name| !resources.contains(name)).collect();
         // What is not encrypted needs no entry; but a file without any is none.
-        let is_last = stage == KeyStage::Alone && target.key.is_some();
+        let is_last = stage == KeyStage::Alone && target.writer.is_some();
         resources.extend(others.into_iter().filter(|_| !is_last));
         let mut entries: Vec<Entry> = Vec::new();
         for breadth_now in 0..=2 {
             let first = entries.len();
             for resource in resources.iter().filter(|resource| breadth(resource) == breadth_now) {
-                let providers = after(self.providers(resource), target.writer(resource), stage);
+                let has: Vec<Provider> = self.providers(resource).iter().map(|provider| target.renewed(provider)).collect();
+                let providers = after(&has, target.writer_of(resource), stage);
                 let own = entries.iter_mut().skip(first).find(|entry| entry.providers == providers);
                 match own {
                     Some(entry) => entry.resources.push((*resource).to_owned()),
@@ -210,8 +299,8 @@ fn after(has: &[Provider], writer: Provider, stage: KeyStage) -> Vec<Provider> {
 impl fmt::Display for Layout {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let word = |provider: &Provider| match provider {
-            Provider::Identity => "plain".to_owned(),
             Provider::Key { algorithm, name } => format!("{} {name}", algorithm.as_str()),
+            _ => provider.word(),
         };
         for (index, entry) in self.0.iter().enumerate() {
             let providers: Vec<String> = entry.providers.iter().map(word).collect();

@@ -1,8 +1,10 @@
 //! Files that API server and scheduler read besides their options.
 
+use kok_crds::model::Cluster;
+
 use super::{Task, kubeadm_configuration, rolling};
 use crate::api_files::{self, ENCRYPTION, ENCRYPTION_SUMMARY, FOLDER, SCHEDULER, SCHEDULER_FOLDER};
-use crate::observe::{EncryptionKeys, Look, Observations, PathState};
+use crate::observe::{Look, Observations, PathState};
 use crate::plan::{Draft, HostView, Reason, Refusal, StepId, StepName};
 use crate::preconditions;
 use crate::resources::{Absent, Directory, File, FileContent, Replace, Resource};
@@ -25,8 +27,14 @@ const SUMMARY: StepName<'static> = StepName::new(NAME, "encryption-summary");
 const KEY: StepName<'static> = StepName::new(NAME, "encryption");
 
 /// Whether and how a control plane encrypts, and since when; with which keys, where that is asked for.
-pub(crate) fn looks() -> Vec<Look> {
-    vec![Look::Path(ENCRYPTION.to_owned()), Look::Content(ENCRYPTION_SUMMARY.to_owned()), Look::EncryptionKeys]
+pub(crate) fn looks(cluster: &Cluster) -> Vec<Look> {
+    let files = [Look::Path(ENCRYPTION.to_owned()), Look::Content(ENCRYPTION_SUMMARY.to_owned()), Look::EncryptionKeys];
+    files.into_iter().chain(plugin_look(cluster)).collect()
+}
+
+/// Whether the KMS plugin of a control plane listens.
+pub(crate) fn plugin_look(cluster: &Cluster) -> Option<Look> {
+    cluster.settings.security.encryption.plugin().map(|plugin| Look::Path(plugin.socket.clone()))
 }
 
 /// Whether a control plane has the key.
@@ -84,7 +92,7 @@ fn plan(view: &HostView<'_>, draft: &mut Draft<'_>) -> Result<(), Refusal> {
 
 /// Whether a control plane has a file by which nothing is encrypted, and nothing that is could be read: what is left where encryption was ended.
 fn has_ended(seen: &Observations) -> bool {
-    seen.encryption_keys.as_ref().is_some_and(|keys| !keys.layout.is_empty() && keys.layout.names().is_empty())
+    seen.encryption_keys.as_ref().is_some_and(|keys| !keys.layout.is_empty() && !keys.layout.encrypts())
 }
 
 /// Nothing is encrypted any more, and none of the keys is left: the API server is started without the file before that goes.
@@ -130,8 +138,8 @@ fn encryption(view: &HostView<'_>, draft: &mut Draft<'_>) -> Result<(), Refusal>
 /// Whether what another control plane writes could not be read here, as where a host comes back that was away while the key was replaced, or whose file was
 /// emptied by a full disk.
 fn lacks_key_of(view: &HostView<'_>, keeper: &str) -> bool {
-    let names = |seen: &Observations| seen.encryption_keys.as_ref().map(EncryptionKeys::names).unwrap_or_default();
-    let (own, others) = (names(view.observations()), names(view.seen.observations(keeper)));
+    let marks = |seen: &Observations| seen.encryption_keys.as_ref().map(|keys| keys.layout.marks()).unwrap_or_default();
+    let (own, others) = (marks(view.observations()), marks(view.seen.observations(keeper)));
     let is_empty = view.observations().encryption_keys.as_ref().is_some_and(|keys| keys.digest.is_empty());
     (is_empty || !own.is_empty()) && others.first().is_some_and(|first| !own.contains(first))
 }

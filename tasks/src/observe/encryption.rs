@@ -1,32 +1,13 @@
 //! With which keys API servers encrypt, and with which the values in etcd are encrypted. No key leaves a host: keys have names, and sums of files.
 
+mod keys;
+
 use std::collections::BTreeMap;
 
-use kok_crds::model::EncryptionAlgorithm;
-
 use super::parse::{ParseError, Section, text_of};
-use crate::encryption::{Entry, Layout, Provider};
 
-/// The keys of an EncryptionConfiguration, as far as they are no secret.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct EncryptionKeys {
-    /// The sha256 of the file; empty where there is none.
-    pub digest: String,
-    /// The sha256 of names and keys alone: two control planes with the same keys have the same.
-    pub sum: String,
-    /// Whether the API server is started so that it reads the file again by itself.
-    pub reloads: bool,
-    /// What is encrypted with which of them; empty where the file says it in another way than kokctl does.
-    pub layout: Layout,
-}
-
-impl EncryptionKeys {
-    /// Their names in the file's order, each once; the first is written with.
-    #[must_use]
-    pub fn names(&self) -> Vec<String> {
-        self.layout.names()
-    }
-}
+pub use keys::EncryptionKeys;
+pub(super) use keys::{KEYS, read_keys};
 
 /// What the API server of the host has read.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -48,32 +29,6 @@ pub struct StoredValues {
     /// Those of each resource that are not encrypted, by its plural name with its group behind a dot.
     pub plain: BTreeMap<String, u64>,
 }
-
-/// As the template writes it, and with lists of resources in lines of their own.
-pub(super) const KEYS: &str = r#"mark encryption-keys
-encryption=/etc/kubernetes/apiserver/encryption.yaml
-if [ -s "$encryption" ]; then
-  sha256sum <"$encryption" | cut -d ' ' -f 1
-  sed -n -e 's/^ *- name: //p' -e 's/^ *secret: //p' "$encryption" | tr -d '" ' | sha256sum | cut -d ' ' -f 1
-  if grep -q -e '--encryption-provider-config-automatic-reload=true' /etc/kubernetes/manifests/kube-apiserver.yaml 2>/dev/null; then
-    echo reloads
-  else
-    echo stays
-  fi
-  tr -d '"' <"$encryption" | awk '
-    /^- resources:/ {
-      sub(/^- resources: */, "")
-      gsub(/[][ ]/, "")
-      print "of " $0
-      listed = 1
-    }
-    listed && /^  - [^:]*$/ { print "more " $2 }
-    /^  providers:/ { listed = 0 }
-    /^  - [a-z0-9]*:/ { print "by " substr($2, 1, index($2, ":") - 1) }
-    /^ *- name:/ { print "key " $3 }
-  ' | head -n 500
-fi
-"#;
 
 /// The API server's own metrics: which file it has read (1.34 and later), and since when. After [`super::api_server::READY`].
 pub(super) const READ: &str = r#"mark encryption-read
@@ -193,45 +148,6 @@ while :; do
 done
 echo done
 "#;
-
-/// The layout that these lines tell; an empty one, if there is more in the file than kokctl writes.
-fn read_layout<'a>(lines: impl Iterator<Item = &'a str>) -> Option<Layout> {
-    let is_name =
-        |name: &str| (1..=253).contains(&name.len()) && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-._*".contains(&byte));
-    let mut entries: Vec<Entry> = Vec::new();
-    let mut by = None;
-    for line in lines {
-        let (word, rest) = line.split_once(' ')?;
-        let resources = || rest.split(',').filter(|name| !name.is_empty()).map(str::to_owned);
-        match word {
-            "of" => entries.push(Entry { resources: resources().collect(), providers: Vec::new() }),
-            "more" => entries.last_mut()?.resources.extend(resources()),
-            "by" if rest == "identity" => entries.last_mut()?.providers.push(Provider::Identity),
-            "by" => by = Some(EncryptionAlgorithm::ALL.into_iter().find(|algorithm| algorithm.as_str() == rest)?),
-            "key" if is_name(rest) => entries.last_mut()?.providers.push(Provider::Key { algorithm: by?, name: rest.to_owned() }),
-            _ => return None,
-        }
-    }
-    let is_whole =
-        |entry: &Entry| !entry.resources.is_empty() && entry.resources.iter().all(|name| is_name(name)) && !entry.providers.is_empty();
-    entries.iter().all(is_whole).then(|| Layout::new(entries))
-}
-
-/// What [`KEYS`] says.
-pub(super) fn read_keys(sections: &[Section<'_>]) -> Result<EncryptionKeys, ParseError> {
-    let text = text_of(sections, "encryption-keys")?.trim();
-    if text.is_empty() {
-        return Ok(EncryptionKeys::default());
-    }
-    let wrong = || ParseError::new("encryption-keys", text);
-    let is_sum = |sum: &&str| sum.len() == 64 && sum.bytes().all(|byte| byte.is_ascii_hexdigit());
-    let mut lines = text.lines();
-    let mut sum = || lines.next().filter(is_sum).map(str::to_owned).ok_or_else(wrong);
-    let (digest, sum) = (sum()?, sum()?);
-    let reloads = lines.next() == Some("reloads");
-    let layout = read_layout(lines).unwrap_or_default();
-    Ok(EncryptionKeys { digest, sum, reloads, layout })
-}
 
 /// What [`READ`] says.
 pub(super) fn read_read(sections: &[Section<'_>]) -> Result<EncryptionRead, ParseError> {

@@ -4,12 +4,12 @@
 use std::collections::BTreeSet;
 
 use kok_crds::listed;
-use kok_crds::model::{Cluster, Host};
+use kok_crds::model::{Cluster, Encryption, Host};
 
 use super::make::Seen;
 use super::refusal::Refusal;
-use super::rotate_key::{at, keys, others, says_nothing, silent};
-use crate::encryption::{Layout, Provider, Target, age, covers, new_name};
+use super::rotate_key::{at, keys, others, reaches, says_nothing, silent};
+use crate::encryption::{Entry, Layout, Provider, Target, age, covers, new_name};
 use crate::operations::key_of;
 use crate::preconditions;
 
@@ -18,8 +18,10 @@ use crate::preconditions;
 pub struct EncryptionChange {
     /// Where it leads to.
     pub target: Target,
-    /// Whether API servers have to be started anew first, for they were started without any encryption, or would not read another file.
+    /// Whether API servers have to be started anew first, for they were started without any encryption, would not read another file, or can't reach the plugin.
     pub starts: bool,
+    /// As what they are started, if that is not yet how the file asks for it: they encrypt as they did, and can reach the plugin.
+    pub before: Option<Encryption>,
     /// Whether there is nothing to do: it neither encrypts nor is asked to.
     pub is_idle: bool,
 }
@@ -34,7 +36,11 @@ pub fn encryption_change(cluster: &Cluster, seen: &Seen, now_seconds: i64) -> Re
         return Err(refusals);
     }
     let mut refusals: Vec<Refusal> = cluster.control_planes().filter_map(|host| unfit(seen, host)).collect();
-    let of_all = || preconditions::lost_encryption_key(cluster, seen).or_else(|| others(cluster, seen)).or_else(|| unknown(cluster, seen));
+    refusals.extend(preconditions::silent_plugins(cluster, seen));
+    let of_all = || {
+        let keys = preconditions::lost_encryption_key(cluster, seen).or_else(|| others(cluster, seen)).or_else(|| unknown(cluster, seen));
+        keys.or_else(|| other_folder(cluster, seen)).or_else(|| same_mark(cluster, seen))
+    };
     if refusals.is_empty() {
         refusals.extend(of_all());
     }
@@ -43,17 +49,70 @@ pub fn encryption_change(cluster: &Cluster, seen: &Seen, now_seconds: i64) -> Re
     }
     let wanted = &cluster.settings.security.encryption;
     let layouts: Vec<&Layout> = cluster.control_planes().map(|host| &keys(seen, host).layout).collect();
-    let starts = cluster.control_planes().any(|host| !keys(seen, host).reloads);
     if !wanted.enabled {
         let is_idle = layouts.iter().all(|layout| layout.is_empty());
-        return Ok(EncryptionChange { target: Target::default(), starts: false, is_idle });
+        return Ok(EncryptionChange { target: Target::default(), starts: false, before: None, is_idle });
     }
+    let resources = wanted.resources.clone();
+    if let Some(plugin) = &wanted.kms {
+        let target = Target { resources, writer: Some(Provider::Kms(plugin.clone())) };
+        let starts = |host: &Host| !keys(seen, host).reloads || !reaches(&target, seen, host);
+        let starts = cluster.control_planes().any(starts);
+        return Ok(EncryptionChange { before: before(cluster, &target, seen), starts, is_idle: false, target });
+    }
+    let starts = cluster.control_planes().any(|host| !keys(seen, host).reloads);
     let names: Vec<String> = layouts.iter().flat_map(|layout| layout.names()).collect();
     let is_usable = |name: &&String| layouts.iter().all(|layout| may_stay(layout, cluster, name));
     let newest = names.iter().max_by_key(|name| age(name)).filter(is_usable);
     let key = newest.cloned().unwrap_or_else(|| new_name(now_seconds, names.iter().map(String::as_str)));
-    let target = Target { resources: wanted.resources.clone(), key: Some((wanted.algorithm, key)) };
-    Ok(EncryptionChange { target, starts, is_idle: false })
+    let writer = Some(Provider::Key { algorithm: wanted.algorithm, name: key });
+    Ok(EncryptionChange { target: Target { resources, writer }, starts, before: None, is_idle: false })
+}
+
+/// How API servers encrypt that are to be shown the folder of a plugin before they use it, where any of them encrypts by keys and is not shown it yet.
+fn before(cluster: &Cluster, target: &Target, seen: &Seen) -> Option<Encryption> {
+    let plugin = target.plugin()?;
+    let is_blind = |host: &&Host| keys(seen, host).reloads && !reaches(target, seen, host);
+    let layout = cluster.control_planes().find(is_blind).map(|host| &keys(seen, host).layout)?;
+    let by_key = |entry: &&Entry| entry.providers.iter().any(|provider| provider.key().is_some());
+    let algorithm = layout.entries().iter().flat_map(|entry| &entry.providers).find_map(|provider| match provider {
+        Provider::Key { algorithm, .. } => Some(*algorithm),
+        _ => None,
+    })?;
+    let resources = layout.entries().iter().filter(by_key).flat_map(|entry| entry.resources.clone()).collect();
+    Some(Encryption { enabled: true, algorithm, kms: None, reaches: Some(plugin.clone()), resources })
+}
+
+/// Values that one plugin has encrypted and another one is to encrypt, with its socket elsewhere: an API server is shown one folder.
+fn other_folder(cluster: &Cluster, seen: &Seen) -> Option<Refusal> {
+    let wanted = cluster.settings.security.encryption.kms.as_ref().filter(|_| cluster.settings.security.encryption.enabled)?;
+    let other = |host: &Host| keys(seen, host).layout.plugins().find(|plugin| plugin.folder() != wanted.folder()).cloned();
+    let (host, other) = cluster.control_planes().find_map(|host| Some((host, other(host)?)))?;
+    let refusal = at(
+        host,
+        &format!("its API server reaches the KMS plugin {} in {}, and the file names {}", other.name, other.folder(), wanted.folder()),
+    );
+    let refusal = refusal.because("until all is written anew API servers need both plugins, and they are shown one folder of sockets");
+    Some(refusal.hint(format!(
+        "have the new plugin listen in {}, beside the other one; or go by a key of the cluster's own in between",
+        other.folder()
+    )))
+}
+
+/// What a plugin has encrypted all has one name before it: what it is not to encrypt any more could not be told from the rest.
+fn same_mark(cluster: &Cluster, seen: &Seen) -> Option<Refusal> {
+    let wanted = &cluster.settings.security.encryption;
+    let plugin = wanted.kms.as_ref().filter(|_| wanted.enabled)?;
+    let is_asked = |name: &String| wanted.resources.iter().any(|pattern| covers(pattern, name));
+    let has_it = |entry: &&Entry| entry.providers.iter().any(|provider| provider.mark() == Some(&plugin.name));
+    let left_out = |host: &Host| {
+        let entries = keys(seen, host).layout.entries().iter().filter(has_it);
+        entries.flat_map(|entry| &entry.resources).find(|name| !is_asked(name)).cloned()
+    };
+    let (host, left_out) = cluster.control_planes().find_map(|host| Some((host, left_out(host)?)))?;
+    let refusal = at(host, &format!("the KMS plugin {} encrypts {left_out}, and the file does not ask for it", plugin.name));
+    let refusal = refusal.because("what is left of it could not be told from what goes on to be encrypted by the plugin");
+    Some(refusal.hint(format!("give the plugin another name too, as `name: {}-2`; its socket may be the same", plugin.name)))
 }
 
 /// Whether what is encrypted with a key is only what is to be, and as it is to be: of a value nobody sees of what kind it is, so that another key has to show
@@ -62,16 +121,15 @@ fn may_stay(layout: &Layout, cluster: &Cluster, key: &str) -> bool {
     let wanted = &cluster.settings.security.encryption;
     layout.entries().iter().all(|entry| {
         let known = entry.providers.iter().find(|provider| provider.key() == Some(key));
-        known.is_none_or(|provider| {
-            let is_asked = |name: &String| wanted.resources.iter().any(|pattern| covers(pattern, name));
-            matches!(provider, Provider::Key { algorithm, .. } if *algorithm == wanted.algorithm) && entry.resources.iter().all(is_asked)
-        })
+        let is_asked = |name: &String| wanted.resources.iter().any(|pattern| covers(pattern, name));
+        known.is_none_or(|provider| provider.is_asked_by(wanted) && entry.resources.iter().all(is_asked))
     })
 }
 
 /// Values that are encrypted with a key which no control plane has: whatever is changed, nobody could read them.
 fn unknown(cluster: &Cluster, seen: &Seen) -> Option<Refusal> {
-    let known: BTreeSet<String> = cluster.control_planes().flat_map(|host| keys(seen, host).names()).collect();
+    let marks = |host| keys(seen, host).layout.entries().iter().flat_map(|entry| entry.providers.iter().filter_map(Provider::mark));
+    let known: BTreeSet<&str> = cluster.control_planes().flat_map(marks).collect();
     let (host, values) =
         cluster.control_planes().find_map(|host| Some((host, seen.observations(&host.name).encrypted_values.as_ref()?)))?;
     let values = match values {
@@ -97,7 +155,7 @@ fn unfit(seen: &Seen, host: &Host) -> Option<Refusal> {
     let keys = keys(seen, host);
     if keys.layout.is_empty() && !keys.digest.is_empty() {
         let refusal = at(host, "its EncryptionConfiguration says more than kokctl writes");
-        let because = "another provider than secretbox, aesgcm, aescbc and identity, or a form that is not kokctl's";
+        let because = "another provider than secretbox, aesgcm, aescbc, kms v2 and identity, or a form that is not kokctl's";
         return Some(refusal.because(because).hint(format!("change {} by hand", crate::api_files::ENCRYPTION)));
     }
     // One that was started without encryption has nothing to say yet.
@@ -109,7 +167,7 @@ fn unfit(seen: &Seen, host: &Host) -> Option<Refusal> {
 pub fn encryption_words(cluster: &Cluster, seen: &Seen) -> (String, String) {
     let has = cluster.control_planes().next().map(|host| keys(seen, host).layout.clone()).unwrap_or_default();
     let wanted = &cluster.settings.security.encryption;
-    let asked = format!("{} by {}", listed(wanted.resources.iter().map(String::as_str)), wanted.algorithm.as_str());
+    let asked = format!("{} by {}", listed(wanted.resources.iter().map(String::as_str)), wanted.word());
     let is = if has.is_empty() { "nothing".to_owned() } else { has.to_string() };
     (is, if wanted.enabled { asked } else { "nothing".to_owned() })
 }

@@ -17,7 +17,8 @@ use super::refusal::Refusal;
 use super::select::Selection;
 use crate::api_files::{ENCRYPTION, ENCRYPTION_SUMMARY, FOLDER};
 use crate::backup;
-use crate::encryption::{Target, age, new_name};
+use crate::encryption::{Provider, Target, age, new_name};
+use crate::list::api_server;
 use crate::observe::{ApiServerState, EncryptionKeys, Look, Looks, PathState};
 use crate::operations::{Operation, ReadsEncryption, RewriteEncrypted};
 use crate::preconditions;
@@ -82,11 +83,12 @@ const REWRITTEN_WITHIN: Duration = Duration::from_secs(4 * 3600);
 
 /// What a first look at a host asks.
 #[must_use]
-pub fn rotate_key_looks(host: &Host) -> Looks {
+pub fn rotate_key_looks(cluster: &Cluster, host: &Host) -> Looks {
     let mut looks: Looks = backup::looks(host).into_iter().collect();
     if host.roles.control_plane {
         looks.extend([Look::Path(ENCRYPTION.to_owned()), Look::Content(ENCRYPTION_SUMMARY.to_owned())]);
         looks.extend([Look::EncryptionKeys, Look::EncryptionRead, Look::ApiServer]);
+        looks.extend(api_server::plugin_look(cluster));
     }
     looks
 }
@@ -110,7 +112,14 @@ pub fn key_to_encrypt_with(cluster: &Cluster, seen: &Seen, now_seconds: i64) -> 
     let newest = names.iter().max_by_key(|name| age(name)).filter(|_| !is_steady);
     let key = newest.cloned().unwrap_or_else(|| new_name(now_seconds, names.iter().map(String::as_str)));
     let wanted = &cluster.settings.security.encryption;
-    Ok(Target { resources: wanted.resources.clone(), key: Some((wanted.algorithm, key)) })
+    let writer = Some(Provider::Key { algorithm: wanted.algorithm, name: key });
+    Ok(Target { resources: wanted.resources.clone(), writer })
+}
+
+/// Whether the API server was started without the file that lies there.
+fn is_only_laid(seen: &Seen, host: &Host) -> bool {
+    let read = seen.observations(&host.name).encryption_read.as_ref();
+    !keys(seen, host).reloads && read.is_some_and(|read| read.digest.is_none() && read.age_seconds.is_some())
 }
 
 pub(super) fn has_read(seen: &Seen, host: &Host) -> bool {
@@ -137,8 +146,8 @@ pub fn rotate_key(cluster: &Cluster, rotation: &KeyRotation<'_>, seen: &Seen) ->
             draft.needs(&file, &folder, Reason::Inside);
             file
         });
-        // An API server that does not encrypt yet is started with what is laid there, and one that does no more has nothing to read.
-        let has_none = keys(seen, host).digest.is_empty() && rotation.target.key.is_none();
+        // An API server that does not encrypt yet is started with what is laid there; and where nothing is to be encrypted it has nothing to read, if it was not.
+        let has_none = rotation.target.writer.is_none() && (keys(seen, host).digest.is_empty() || is_only_laid(seen, host));
         if rotation.stage == KeyStage::Laid || has_none {
             edges.extend(enter(&mut plan, draft).map_err(|refusal| vec![refusal])?);
             continue;
@@ -172,7 +181,7 @@ fn rewriting(cluster: &Cluster, rotation: &KeyRotation<'_>, seen: &Seen) -> Rewr
     let target = rotation.target;
     let named = cluster.control_planes().flat_map(|host| keys(seen, host).layout.resources());
     let others: BTreeSet<&str> = named.filter(|name| !target.resources.iter().any(|known| known == name)).collect();
-    let key = target.key.as_ref().map(|(_, name)| name.clone());
+    let key = target.writer.as_ref().and_then(Provider::mark).map(str::to_owned);
     RewriteEncrypted { key, resources: target.resources.clone(), others: others.into_iter().map(str::to_owned).collect() }
 }
 
@@ -185,9 +194,13 @@ pub(super) fn keys<'a>(seen: &'a Seen, host: &Host) -> &'a EncryptionKeys {
 /// The file of this stage, if it is another one by now.
 fn configuration(cluster: &Cluster, rotation: &KeyRotation<'_>, seen: &Seen, host: &Host) -> Option<File> {
     let has = &keys(seen, host).layout;
+    // Who encrypts and does not reach the plugin yet is started with it first: it could not be started anew with a file that names it.
+    if rotation.stage == KeyStage::Laid && keys(seen, host).reloads && !reaches(rotation.target, seen, host) {
+        return None;
+    }
     let layout = has.after(rotation.target, rotation.stage);
     let found = seen.observations(&host.name).paths.get(ENCRYPTION).and_then(PathState::present);
-    if layout == *has || (found.is_none() && (rotation.stage > KeyStage::Read || rotation.target.key.is_none())) {
+    if layout == *has || (found.is_none() && (rotation.stage > KeyStage::Read || rotation.target.writer.is_none())) {
         return None;
     }
     let names = layout.names();
@@ -195,13 +208,18 @@ fn configuration(cluster: &Cluster, rotation: &KeyRotation<'_>, seen: &Seen, hos
     let has_any = |other: &&Host| names.iter().any(|name| keys(seen, other).names().contains(name));
     let planes = || [host].into_iter().chain(cluster.control_planes());
     // Its own first: nobody else is asked for what it has itself.
-    let keeper = planes().find(has_all);
-    let new = rotation.target.key.as_ref().map(|(_, name)| name.clone()).filter(|_| keeper.is_none());
+    let keeper = planes().find(has_all).filter(|_| !names.is_empty());
+    let new = rotation.target.key().map(str::to_owned).filter(|_| keeper.is_none());
     let keeper = keeper.or_else(|| planes().find(has_any)).map(|keeper| keeper.name.clone());
     let because = format!("it has {has}, and is to have {layout}");
     let replace = found.map(|found| Replace { because, changed_nanoseconds: found.changed_nanoseconds });
     let name = SecretName::EncryptionConfiguration { keeper, layout, new };
     Some(File::new(ENCRYPTION, 0o600, FileContent::Secret { name, replace, without: None }))
+}
+
+/// Whether the API server of a host can reach the plugin that is to encrypt, if one is.
+pub(super) fn reaches(target: &Target, seen: &Seen, host: &Host) -> bool {
+    target.plugin().is_none_or(|plugin| keys(seen, host).plugin_folder.as_deref() == Some(plugin.folder()))
 }
 
 fn refused(cluster: &Cluster, seen: &Seen) -> Vec<Refusal> {
@@ -212,6 +230,13 @@ fn refused(cluster: &Cluster, seen: &Seen) -> Vec<Refusal> {
     if !cluster.settings.security.encryption.enabled {
         let refusal = Refusal::new("the cluster does not encrypt what etcd holds, so there is no key to replace");
         return vec![refusal.hint("write `kube_encrypt_secret_data: true`, and run `kokctl secrets change-encryption`")];
+    }
+    if let Some(plugin) = &cluster.settings.security.encryption.kms {
+        let refusal = Refusal::new(format!("the KMS plugin {} has the keys, and replaces them itself", plugin.name));
+        let because = "API servers encrypt by the key that it says is its newest, and look for a newer one once a minute";
+        return vec![refusal.because(because).hint(
+            "rotate the key where the plugin has it; then `kubectl get secrets --all-namespaces -o json | kubectl replace -f -` writes anew what is there",
+        )];
     }
     let mut refusals: Vec<Refusal> = cluster.control_planes().filter_map(|host| unfit(cluster, seen, host)).collect();
     refusals.extend(others(cluster, seen).filter(|_| refusals.is_empty()));

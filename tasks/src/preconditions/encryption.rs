@@ -7,17 +7,20 @@ use super::running::MANIFEST;
 use crate::api_files::{ENCRYPTION, ENCRYPTION_SUMMARY};
 use crate::encryption::{Layout, Provider, age, covers};
 use crate::list::api_server::has_key;
-use crate::observe::PathState;
+use crate::observe::{Kind, PathState};
 use crate::plan::{Refusal, Seen};
 
-/// The control plane whose keys all of them have to be able to read: of those that have any the first with the newest key to write with, and the most to read
-/// with. While the key is replaced, one that joins gets both by that: nobody writes with the new one before all read it.
+/// The control plane whose keys all of them have to be able to read: of those that have any the first that goes the file's way, with the newest key to write
+/// with and the most to read with. While the key is replaced, one that joins gets both by that: nobody writes with the new one before all read it.
 #[must_use]
 pub fn encryption_keeper<'a>(cluster: &'a Cluster, seen: &Seen) -> Option<&'a Host> {
+    let wanted = &cluster.settings.security.encryption;
     let rank = |host: &Host| {
         let layout = layout(seen, host).unwrap_or_default();
         let providers: usize = layout.entries().iter().map(|entry| entry.providers.len()).sum();
-        (layout.names().first().map(|name| age(name)), providers)
+        // Of keys the newest counts; a plugin has no age, and is the newer way where the file asks for it.
+        let leads = layout.entries().iter().flat_map(|entry| &entry.providers).any(|provider| provider.is_asked_by(wanted));
+        (leads, layout.names().first().map(|name| age(name)), providers)
     };
     let with_key = cluster.control_planes().filter(|host| has_key(seen.observations(&host.name)));
     with_key.reduce(|best, host| if rank(host) > rank(best) { host } else { best })
@@ -39,12 +42,13 @@ pub fn replacing_key(cluster: &Cluster, seen: &Seen) -> Option<Refusal> {
     }
     let wanted = &cluster.settings.security.encryption;
     // What is left of encryption that has ended is for `apply`.
-    if !wanted.enabled && known.iter().all(|(_, layout)| !layout.is_empty() && layout.names().is_empty()) {
+    if !wanted.enabled && known.iter().all(|(_, layout)| !layout.is_empty() && !layout.encrypts()) {
         return None;
     }
     let is_of_keys = known.iter().all(|(_, layout)| layout.is_as(wanted));
     let has = known.iter().map(|(host, layout)| match is_of_keys {
-        true => format!("{} has {}", host.name, layout.names().join(", ")),
+        true if wanted.kms.is_none() => format!("{} has {}", host.name, layout.names().join(", ")),
+        true => format!("{} has {layout}", host.name),
         false => format!("{} has {layout}", host.name),
     });
     let has = has.collect::<Vec<_>>().join("; ");
@@ -88,7 +92,7 @@ fn other(cluster: &Cluster, seen: &Seen) -> Option<Refusal> {
     };
     if !wanted.enabled {
         // What somebody has written by hand may have keys of which nothing is known here.
-        let (host, _) = known.iter().find(|(_, layout)| layout.is_empty() || !layout.names().is_empty())?;
+        let (host, _) = known.iter().find(|(_, layout)| layout.is_empty() || layout.encrypts())?;
         let refusal = Refusal::new("the cluster encrypts what etcd holds, and the file does not ask for it").at(at(host));
         return Some(refusal.because(format!("without {ENCRYPTION} the API servers could not read what is encrypted")).hint(CHANGES));
     }
@@ -102,13 +106,25 @@ fn other(cluster: &Cluster, seen: &Seen) -> Option<Refusal> {
             Refusal::new("the file asks for encryption, and the cluster that runs does not encrypt").at(place("kube_encrypt_secret_data"));
         return Some(refusal.because(format!("the API server of {} was started without it", host.name)).hint(CHANGES));
     }
-    let with = |provider: &Provider| matches!(provider, Provider::Key { algorithm, .. } if *algorithm == wanted.algorithm);
+    // While the file leads away from a plugin, its folder would be taken from API servers that read by it.
+    let is_hidden = |folder: &str| wanted.plugin().is_none_or(|plugin| plugin.folder() != folder);
+    let hidden = |layout: &Layout| layout.plugins().find(|plugin| is_hidden(plugin.folder())).map(|plugin| plugin.name.clone());
+    let leaves =
+        known.iter().find_map(|(host, layout)| Some((host, hidden(layout)?))).filter(|_| !known.iter().all(|(_, it)| it.is_steady()));
+    if let Some((host, name)) = leaves {
+        let refusal = Refusal::new("how etcd's content is encrypted is being changed").at(at(host));
+        let because = format!("what the KMS plugin {name} has encrypted is read by it still, and the file does not name it any more");
+        return Some(refusal.because(because).hint("`kokctl secrets change-encryption` goes on with it, and has to come to its end first"));
+    }
+    let with = |provider: &Provider| provider.is_asked_by(wanted);
     let (host, layout) = known.iter().find(|(_, layout)| differs(layout, wanted))?;
-    let keys = || layout.entries().iter().flat_map(|entry| &entry.providers).filter(|provider| provider.key().is_some());
-    let (words, variable) = if !keys().any(with) {
-        let is = keys().find_map(|provider| if let Provider::Key { algorithm, .. } = provider { Some(algorithm.as_str()) } else { None });
-        let is = is.map_or_else(|| "encrypts nothing any more".to_owned(), |is| format!("encrypts with {is}"));
-        (format!("the cluster {is}, the file asks for {}", wanted.algorithm.as_str()), "kube_encryption_algorithm")
+    let writers = || layout.entries().iter().flat_map(|entry| &entry.providers).filter(|provider| **provider != Provider::Identity);
+    let (words, variable) = if !writers().any(with) {
+        let is = writers().next().map_or_else(|| "encrypts nothing any more".to_owned(), |is| format!("encrypts with {}", is.word()));
+        let same = wanted.kms.as_ref().is_some_and(|plugin| writers().any(|provider| provider.mark() == Some(&plugin.name)));
+        let otherwise = if same { ", reached otherwise" } else { "" };
+        let variable = if wanted.kms.is_some() { "kube_encryption_kms_endpoint" } else { "kube_encryption_algorithm" };
+        (format!("the cluster {is}, the file asks for {}{otherwise}", wanted.word()), variable)
     } else if let Some(new) = wanted.resources.iter().find(|name| !layout.providers(name).iter().any(with)) {
         (format!("the cluster does not encrypt {new}, and the file asks for it"), "kube_encryption_resources")
     } else {
@@ -124,12 +140,31 @@ fn differs(layout: &Layout, wanted: &Encryption) -> bool {
     if layout.is_empty() || layout.is_as(wanted) {
         return false;
     }
-    let with = |provider: &Provider| matches!(provider, Provider::Key { algorithm, .. } if *algorithm == wanted.algorithm);
+    let with = |provider: &Provider| provider.is_asked_by(wanted);
     let leads_there = wanted.resources.iter().all(|name| layout.providers(name).iter().any(with));
     layout.is_steady() || !leads_there
 }
 
+/// The KMS plugin of a control plane does not listen: without it an API server that encrypts by it is not ready.
+pub(crate) fn silent_plugins(cluster: &Cluster, seen: &Seen) -> Vec<Refusal> {
+    let wanted = &cluster.settings.security.encryption;
+    let Some(plugin) = wanted.kms.as_ref().filter(|_| wanted.enabled) else { return Vec::new() };
+    let is_missing = |host: &&Host| match seen.observations(&host.name).paths.get(&plugin.socket) {
+        Some(PathState::Missing) => true,
+        Some(PathState::Present(found)) => matches!(found.kind, Kind::File | Kind::Directory),
+        None => false,
+    };
+    let refusal = |host: &Host| {
+        let refusal = Refusal::new(format!("the KMS plugin {} does not listen", plugin.name));
+        let refusal = refusal.at(format!("host {} ({})", host.name, host.address));
+        let because = format!("{} is no socket, and an API server that encrypts by it is not ready before it is one", plugin.socket);
+        refusal.because(because).hint("start the plugin there, as a unit of systemd or a static pod: kokctl does not bring it")
+    };
+    cluster.control_planes().filter(is_missing).map(refusal).collect()
+}
+
 pub(super) fn check(cluster: &Cluster, seen: &Seen, found: &mut Findings) {
+    silent_plugins(cluster, seen).into_iter().for_each(|refusal| found.warn(refusal));
     lost(cluster, seen).or_else(|| other(cluster, seen)).into_iter().for_each(|refusal| found.refuse(refusal));
     replacing_key(cluster, seen).into_iter().for_each(|refusal| found.warn(refusal));
 }

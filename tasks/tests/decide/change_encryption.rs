@@ -1,18 +1,15 @@
 //! Another way to encrypt what etcd holds, on a cluster that runs: everything can be read by all API servers at every moment, whoever is killed, and at the end
 //! everything is as the file asks for it.
 
-use kok_crds::model::{Cluster, EncryptionAlgorithm};
+use kok_crds::model::EncryptionAlgorithm;
 use kok_tasks::encryption::Provider;
-use kok_tasks::observe::{ApiServerState, EncryptionKeys, Look, Observations};
-use kok_tasks::plan::{
-    EncryptionChange, KeyRotation, KeyStage, Making, Plan, Refusal, Seen, encryption_change, key_to_encrypt_with, rotate_key,
-    rotate_key_looks,
-};
+use kok_tasks::observe::{ApiServerState, Look, Observations};
+use kok_tasks::plan::{KeyStage, encryption_change, key_to_encrypt_with};
 
 use crate::bootstrap::told;
+use crate::support::change_encryption::{chosen, driven, is_done, made, seen, with, world_of};
 use crate::support::encryption::secretbox;
-use crate::support::world::World;
-use crate::support::{NOW, cluster_of, good_facts, own_etcd_of_three};
+use crate::support::{NOW, own_etcd_of_three};
 
 const ONE: &str = include_str!("../fixtures/cluster.yaml");
 const THREE: &str = include_str!("../fixtures/highly-available.yaml");
@@ -21,104 +18,6 @@ const SECRETS: &str = "kube_encrypt_secret_data: true";
 const MORE: &str = "kube_encrypt_secret_data: true, kube_encryption_resources: [secrets, configmaps]";
 const ALL: &str = "kube_encrypt_secret_data: true, kube_encryption_resources: ['*.*']";
 const AESCBC: &str = "kube_encrypt_secret_data: true, kube_encryption_algorithm: aescbc";
-const KINDS: [&str; 3] = ["secrets", "configmaps", "widgets.example.org"];
-
-fn with(text: &str, vars: &str) -> Cluster {
-    cluster_of(&format!("{text}\n  vars: {{{vars}}}\n"))
-}
-
-/// A cluster that has values of each kind, stored as its file asks for it.
-fn world_of(text: &str, vars: &str) -> World {
-    let mut world = World::bare_of(with(text, vars)).converge();
-    world.hosts.values_mut().for_each(|host| host.keys_read = Some(host.encryption_keys()));
-    let layout = world.hosts["cp1"].keys_in_use();
-    world.api.stored = KINDS.map(|kind| ((kind.to_owned(), layout.providers(kind)[0].clone()), 100)).into();
-    world
-}
-
-fn seen(world: &World) -> Seen {
-    let mut seen = Seen::default();
-    for (host, number) in world.cluster.hosts.iter().zip(11..) {
-        let cluster = world.hosts[&host.name].has("/var/lib/kokctl/cluster").then(|| world.cluster.name.clone());
-        seen.add_facts(&host.name, kok_tasks::facts::HostFacts { cluster, ..good_facts(&host.name, number) });
-        seen.add_observations(&host.name, world.look(&host.name, rotate_key_looks(host).iter()));
-    }
-    seen
-}
-
-fn chosen(world: &World, later: i64) -> Result<EncryptionChange, Vec<Refusal>> {
-    encryption_change(&world.cluster, &seen(world), NOW + later)
-}
-
-fn made(world: &World, change: &EncryptionChange, stage: KeyStage) -> Plan {
-    let mut seen = seen(world);
-    loop {
-        match rotate_key(&world.cluster, &KeyRotation { target: &change.target, stage }, &seen).unwrap() {
-            Making::Made(plan) => return *plan,
-            Making::LookFirst(asked) => {
-                for (host, looks) in asked {
-                    seen.add_observations(&host, world.look(&host, looks.iter()));
-                }
-            }
-            other => panic!("{other:?}"),
-        }
-    }
-}
-
-/// So many steps on the way, whatever stage they are of, as the engine goes through them; whether that is the end of it.
-fn driven(world: &mut World, later: i64, mut steps: usize) -> bool {
-    let change = chosen(world, later).unwrap();
-    let of_keys = [KeyStage::Read, KeyStage::First, KeyStage::Rewritten, KeyStage::Alone];
-    let first = [Some(KeyStage::Laid)].into_iter().chain(change.starts.then_some(None));
-    for stage in first.chain(of_keys.map(Some)).chain([None]) {
-        loop {
-            // Between them it is `apply`.
-            let plan = stage.map_or_else(|| world.plan(), |stage| made(world, &change, stage));
-            if plan.is_empty() {
-                break;
-            }
-            if steps == 0 {
-                return false;
-            }
-            steps -= 1;
-            world.carry_out_some(&plan, 1);
-            if stage.is_none() {
-                // An API server that is started reads its file, if it has one.
-                started(world);
-            }
-            world.is_readable(&format!("{stage:?}"));
-        }
-    }
-    true
-}
-
-fn started(world: &mut World) {
-    for host in world.hosts.values_mut() {
-        let manifest =
-            host.paths.get("/etc/kubernetes/manifests/kube-apiserver.yaml").map(|manifest| manifest.content.clone()).unwrap_or_default();
-        let keys = if manifest.contains("encryption-provider-config") { host.encryption_keys() } else { EncryptionKeys::default() };
-        host.keys_read = Some(keys);
-    }
-}
-
-fn is_done(world: &World, after: usize) {
-    let wanted = &world.cluster.settings.security.encryption;
-    for (kind, provider) in world.api.stored.keys() {
-        let is_meant = wanted.enabled && wanted.resources.iter().any(|pattern| kok_tasks::encryption::covers(pattern, kind));
-        let is_right = match provider {
-            Provider::Identity => !is_meant,
-            Provider::Key { algorithm, .. } => is_meant && *algorithm == wanted.algorithm,
-        };
-        assert!(is_right, "after {after}: {kind} by {provider:?}");
-    }
-    for host in world.cluster.control_planes() {
-        let is = world.hosts[&host.name].encryption_keys().layout;
-        assert!(if wanted.enabled { is.is_as(wanted) && is.is_steady() } else { is.is_empty() }, "after {after}: {is}");
-        let left = world.hosts[&host.name].paths.keys().filter(|path| path.contains("apiserver/encryption.")).count();
-        assert_eq!(left, if wanted.enabled { 2 } else { 0 }, "after {after}");
-    }
-    assert!(world.plan().is_empty(), "after {after}");
-}
 
 #[test]
 fn every_change_can_be_killed_on_its_way() {
@@ -188,11 +87,11 @@ fn a_new_key_is_made_only_where_it_is_needed() {
     let key = |from: &str, to: &str| {
         let mut world = world_of(THREE, from);
         world.cluster = with(THREE, to);
-        chosen(&world, 0).unwrap().target.key
+        chosen(&world, 0).unwrap().target.writer
     };
-    let new = |algorithm| Some((algorithm, format!("kokctl-{NOW}")));
-    assert_eq!(key(SECRETS, MORE), Some((EncryptionAlgorithm::Secretbox, "kokctl".to_owned())));
-    assert_eq!(key(SECRETS, SECRETS), Some((EncryptionAlgorithm::Secretbox, "kokctl".to_owned())));
+    let new = |algorithm| Some(Provider::Key { algorithm, name: format!("kokctl-{NOW}") });
+    assert_eq!(key(SECRETS, MORE), Some(secretbox("kokctl")));
+    assert_eq!(key(SECRETS, SECRETS), Some(secretbox("kokctl")));
     assert_eq!(key(MORE, SECRETS), new(EncryptionAlgorithm::Secretbox));
     assert_eq!(key(SECRETS, AESCBC), new(EncryptionAlgorithm::Aescbc));
     assert_eq!(key(OFF, SECRETS), new(EncryptionAlgorithm::Secretbox));

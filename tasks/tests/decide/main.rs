@@ -34,6 +34,7 @@ mod host_resources_refused;
 mod in_use;
 mod issued;
 mod job;
+mod kms;
 mod kubelet_serving;
 mod leave_members;
 mod load_balancer;

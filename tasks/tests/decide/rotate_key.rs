@@ -37,13 +37,13 @@ fn seen(world: &World) -> Seen {
     for (host, number) in world.cluster.hosts.iter().zip(11..) {
         let cluster = world.hosts[&host.name].has("/var/lib/kokctl/cluster").then(|| world.cluster.name.clone());
         seen.add_facts(&host.name, HostFacts { cluster, ..good_facts(&host.name, number) });
-        seen.add_observations(&host.name, world.look(&host.name, rotate_key_looks(host).iter()));
+        seen.add_observations(&host.name, world.look(&host.name, rotate_key_looks(&world.cluster, host).iter()));
     }
     seen
 }
 
 fn key_of(target: &Target) -> String {
-    target.key.as_ref().unwrap().1.clone()
+    target.key().unwrap().to_owned()
 }
 
 fn chosen(world: &World, later: i64) -> Result<Target, Vec<Refusal>> {

@@ -4,9 +4,10 @@ use std::fs;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use kok_crds::model::EncryptionAlgorithm;
+use kok_crds::model::{EncryptionAlgorithm, KmsPlugin};
 use kok_tasks::change::{Change, ChangeKind};
-use kok_tasks::encryption::{Entry, Provider};
+use kok_tasks::documents::encryption_configuration;
+use kok_tasks::encryption::{Entry, Layout, Provider};
 use kok_tasks::observe::{EncryptedValues, EncryptionKeys, EncryptionRead, Look, Looks, Nonce, Observations, parse, probe_script};
 use kok_tasks::operations::{Operation, RewriteEncrypted};
 
@@ -167,6 +168,43 @@ fn keys_are_told_by_their_names_alone() {
         assert!(with(&quoted.replace("secretbox", odd), MANIFEST).layout.is_empty(), "{odd}");
     }
     assert_eq!(looked(&host(&[]), Look::EncryptionKeys, SHELLS[1]).encryption_keys, Some(EncryptionKeys::default()));
+}
+
+/// As kokctl writes it, beside a key; and what of a plugin kokctl writes nowhere is not taken for it.
+#[test]
+fn a_plugin_is_told_with_the_folder_that_is_shown() {
+    const MOUNTED: &str = "    volumeMounts:\n    - mountPath: /etc/kubernetes/pki\n      name: k8s-certs\n      readOnly: true\n    - mountPath: /run/kms\n      name: kokctl-kms\n  volumes:\n  - hostPath:\n      path: /run/kms\n      type: DirectoryOrCreate\n    name: kokctl-kms\n";
+    let plugin = KmsPlugin { name: "vault".to_owned(), socket: "/run/kms/vault.sock".to_owned(), timeout_millis: 500 };
+    let key = Provider::Key { algorithm: EncryptionAlgorithm::Aescbc, name: "kokctl-7".to_owned() };
+    let entry = |name: &str, providers| Entry { resources: vec![name.to_owned()], providers };
+    let both = entry("secrets", vec![Provider::Kms(plugin.clone()), key.clone(), Provider::Identity]);
+    let layout = Layout::new(vec![both, entry("configmaps", vec![key, Provider::Kms(plugin), Provider::Identity])]);
+    let text = encryption_configuration(&layout, &[("kokctl-7", "YQ==")]).unwrap();
+    let with = |text: &str, manifest: &str, shell| {
+        let folder = host(&[]);
+        fs::write(folder.path("kubernetes/apiserver/encryption.yaml"), text).unwrap();
+        fs::write(folder.path("kubernetes/manifests/kube-apiserver.yaml"), manifest).unwrap();
+        looked(&folder, Look::EncryptionKeys, shell).encryption_keys.unwrap()
+    };
+    for shell in SHELLS {
+        let keys = with(&text, MOUNTED, shell);
+        assert_eq!((keys.layout, keys.plugin_folder.as_deref()), (layout.clone(), Some("/run/kms")));
+        let keys = with(&text, &MOUNTED.replace("kokctl-kms", "mine"), shell);
+        assert_eq!((keys.layout, keys.plugin_folder), (layout.clone(), None));
+    }
+    let odd = [
+        ("apiVersion: v2", "apiVersion: v1"),
+        ("unix:///run", "unix:///run/../etc"),
+        ("unix:///", "tcp://"),
+        ("\"vault\"", "\"a:b\""),
+        ("\"vault\"", "\"kokctl\""),
+        ("500ms", "soon"),
+        ("      timeout: \"500ms\"\n", ""),
+        ("      name: \"vault\"\n", "      cachesize: 5\n"),
+    ];
+    for (is, odd) in odd {
+        assert!(with(&text.replace(is, odd), MOUNTED, SHELLS[0]).layout.is_empty(), "{odd}");
+    }
 }
 
 #[test]

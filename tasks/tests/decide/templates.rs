@@ -18,7 +18,10 @@ fn context(name: &str, text: &str) -> Value {
     match name {
         "kube-apiserver/audit-policy.yaml.j2" => json!({"rules": [{"level": text}]}),
         "kube-apiserver/encryption.yaml.j2" => {
-            let providers = json!([{"algorithm": "aesgcm", "keys": [{"name": text, "secret": text}]}, {"algorithm": "", "keys": []}]);
+            let plugin = json!({"name": text, "endpoint": text, "timeout": text});
+            let providers = json!([
+                {"algorithm": "aesgcm", "keys": [{"name": text, "secret": text}]}, {"algorithm": "", "keys": [], "plugin": plugin}, {"algorithm": "", "keys": [], "plugin": null},
+            ]);
             json!({"entries": [{"resources": [text], "providers": providers}]})
         }
         "kube-apiserver/webhook.yaml.j2" => json!({"cluster": {"server": text}}),

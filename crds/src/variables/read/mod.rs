@@ -12,6 +12,7 @@ pub(crate) mod downloads;
 pub(crate) mod etcd;
 pub(crate) mod fixed;
 pub(crate) mod host;
+pub(crate) mod kms;
 pub(crate) mod kube_proxy;
 pub(crate) mod kubeadm;
 pub(crate) mod kubelet;

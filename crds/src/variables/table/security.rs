@@ -1,6 +1,6 @@
 //! Variables of the security of the API.
 
-use crate::variables::read::{control_plane, pods, security, values};
+use crate::variables::read::{control_plane, kms, pods, security, values};
 use crate::variables::row::{Variable, flag, number, text, value, word};
 
 const HEALTH: &str = "the kubelet asks as a stranger whether the API server is well, and kills one that does not answer";
@@ -72,6 +72,19 @@ pub(super) static ROWS: &[Variable] = &[
         .beside("kube_encrypt_secret_data", |s| s.security.encryption.enabled),
     word("kube_encryption_algorithm", "secretbox, aesgcm or aescbc", "secretbox", "How it is encrypted.")
         .reads(security::encryption_algorithm)
+        .beside("kube_encrypt_secret_data", |s| s.security.encryption.enabled),
+    text(
+        "kube_encryption_kms_endpoint",
+        "none",
+        "The socket of a KMS plugin (v2) on each control plane, as `unix:///run/kms/plugin.sock`: it encrypts instead of a key of the cluster's own.",
+    )
+        .reads(kms::endpoint)
+        .beside("kube_encrypt_secret_data", |s| s.security.encryption.enabled),
+    text("kube_encryption_kms_name", "kms", "The plugin's name, which stands before all that it has encrypted.")
+        .reads(kms::name)
+        .beside("kube_encrypt_secret_data", |s| s.security.encryption.enabled),
+    word("kube_encryption_kms_timeout", "time", "3s", "How long API servers wait for an answer of the plugin.")
+        .reads(kms::timeout)
         .beside("kube_encrypt_secret_data", |s| s.security.encryption.enabled),
     text(
         "kube_encrypt_token",

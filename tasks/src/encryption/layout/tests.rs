@@ -11,7 +11,10 @@ fn entry(resources: &[&str], providers: &[Provider]) -> Entry {
 }
 
 fn target(resources: &[&str], name: Option<&str>) -> Target {
-    Target { resources: resources.iter().map(|name| (*name).to_owned()).collect(), key: name.map(|name| (SECRETBOX, name.to_owned())) }
+    Target {
+        resources: resources.iter().map(|name| (*name).to_owned()).collect(),
+        writer: name.map(|name| Provider::Key { algorithm: SECRETBOX, name: name.to_owned() }),
+    }
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use kok_crds::model::EncryptionAlgorithm;
+use kok_crds::model::{EncryptionAlgorithm, KmsPlugin};
 use kok_tasks::encryption::{Entry, Layout, Provider, covers};
 use kok_tasks::observe::StoredValues;
 use kok_tasks::operations::RewriteEncrypted;
@@ -17,6 +17,14 @@ pub(crate) fn secretbox(name: &str) -> Provider {
     Provider::Key { algorithm: EncryptionAlgorithm::Secretbox, name: name.to_owned() }
 }
 
+/// What is told of a provider by a value that it has encrypted: of a plugin its name.
+pub(crate) fn mark(provider: &Provider) -> Provider {
+    match provider {
+        Provider::Kms(plugin) => Provider::Kms(KmsPlugin { name: plugin.name.clone(), socket: String::new(), timeout_millis: 0 }),
+        _ => provider.clone(),
+    }
+}
+
 /// What a probe counts of them.
 pub(super) fn counted(stored: &Stored) -> StoredValues {
     let mut values = StoredValues::default();
@@ -24,6 +32,7 @@ pub(super) fn counted(stored: &Stored) -> StoredValues {
         let of = match provider {
             Provider::Identity => values.plain.entry(resource.clone()),
             Provider::Key { algorithm, name } => values.encrypted.entry(format!("k8s:enc:{}:v1:{name}:", algorithm.as_str())),
+            Provider::Kms(plugin) => values.encrypted.entry(format!("k8s:enc:kms:v2:{}:", plugin.name)),
         };
         *of.or_default() += count;
     }
@@ -39,7 +48,7 @@ impl World {
         for ((resource, provider), count) in &self.api.stored {
             let is_meant = rewrite.resources.iter().chain(&rewrite.others).any(|pattern| covers(pattern, resource));
             let writer = if is_meant { layout.providers(resource).first().unwrap() } else { provider };
-            *stored.entry((resource.clone(), writer.clone())).or_default() += count;
+            *stored.entry((resource.clone(), mark(writer))).or_default() += count;
         }
         self.api.stored = stored;
     }
@@ -50,22 +59,29 @@ impl World {
         let uses: BTreeMap<&String, Layout> = planes.iter().map(|host| (host, self.hosts[host].keys_in_use())).collect();
         let resources: Vec<String> = self.api.stored.keys().map(|(resource, _)| resource.clone()).collect();
         for (layout, resource) in uses.values().flat_map(|layout| resources.iter().map(move |resource| (layout, resource))) {
-            let writer = layout.providers(resource).first().unwrap().clone();
+            let writer = mark(layout.providers(resource).first().unwrap());
             *self.api.stored.entry((resource.clone(), writer)).or_default() += 1;
         }
         for ((reader, layout), (resource, provider)) in uses.iter().flat_map(|it| self.api.stored.keys().map(move |stored| (it, stored))) {
             assert!(
-                layout.providers(resource).contains(provider),
+                layout.providers(resource).iter().map(mark).any(|known| known == *provider),
                 "{reader} can't read {resource} by {provider:?} after {after}: {layout}"
             );
         }
     }
 }
 
+/// The folder with the socket of a plugin that the API server is shown by this configuration, or by this manifest.
+pub(super) fn plugin_folder(text: &str) -> Option<String> {
+    let (before, _) = text.split_once("\"name\":\"kokctl-kms\"").or_else(|| text.split_once("name: kokctl-kms"))?;
+    let (_, path) = before.rsplit_once("mountPath")?;
+    path.trim_start_matches(['"', ':', ' ']).split(['"', '\n']).next().map(str::to_owned)
+}
+
 /// What an EncryptionConfiguration says that kokctl has written, line by line.
 pub(super) fn layout(text: &str) -> Layout {
     let mut entries: Vec<Entry> = Vec::new();
-    let mut by = None;
+    let (mut by, mut plugin) = (None, String::new());
     for line in text.lines() {
         let (key, value) = line.split_once(": ").unwrap_or((line.trim_end_matches(':'), ""));
         match key {
@@ -74,6 +90,12 @@ pub(super) fn layout(text: &str) -> Layout {
             "      - name" => {
                 let name = value.trim_matches('"').to_owned();
                 entries.last_mut().unwrap().providers.push(Provider::Key { algorithm: by.unwrap(), name });
+            }
+            "      name" => plugin = value.trim_matches('"').to_owned(),
+            "      endpoint" => {
+                let socket = value.trim_matches('"').strip_prefix("unix://").unwrap().to_owned();
+                let plugin = KmsPlugin { name: plugin.clone(), socket, timeout_millis: KmsPlugin::TIMEOUT_MILLIS };
+                entries.last_mut().unwrap().providers.push(Provider::Kms(plugin));
             }
             _ => {
                 let name = key.strip_prefix("  - ").map(|name| name.trim_matches('"'));

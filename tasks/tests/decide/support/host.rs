@@ -304,7 +304,9 @@ impl Host {
             Look::EncryptionKeys => seen.encryption_keys = Some(self.encryption_keys()),
             Look::EncryptionRead => {
                 let digest = self.keys_read.clone().unwrap_or_else(|| self.encryption_keys()).digest;
-                let digest = Some(digest).filter(|digest| !digest.is_empty());
+                let manifest = self.paths.get("/etc/kubernetes/manifests/kube-apiserver.yaml");
+                let encrypts = manifest.is_some_and(|manifest| manifest.content.contains("encryption-provider-config"));
+                let digest = Some(digest).filter(|digest| !digest.is_empty() && encrypts);
                 seen.encryption_read = Some(EncryptionRead { digest, age_seconds: Some(1_000) });
             }
             Look::Swap => seen.swap = Some(self.swap.clone()),
@@ -327,8 +329,15 @@ impl Host {
             digest: file.sum.clone(),
             sum: sha256(format!("{keys:?}").as_bytes()),
             reloads: manifest.is_none_or(|manifest| reads(&manifest.content)),
+            plugin_folder: manifest.and_then(|manifest| super::encryption::plugin_folder(&manifest.content)),
             layout: super::encryption::layout(&file.content),
         }
+    }
+
+    /// Whether its API server can be started with that file: what it names has to be shown to it.
+    pub(crate) fn reaches_plugins(&self) -> bool {
+        let EncryptionKeys { layout, plugin_folder, .. } = self.encryption_keys();
+        layout.plugins().all(|plugin| plugin_folder.as_deref() == Some(plugin.folder()))
     }
 
     /// The names of those.

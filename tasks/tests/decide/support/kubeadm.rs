@@ -9,6 +9,7 @@ use kok_tasks::operations::{Component, FOUNDERS_LINK, Join, KubeletStart, MEMBER
 use kok_tasks::secret_name::SecretName;
 
 use super::api;
+use super::encryption::plugin_folder;
 use super::host::{Host, kubeconfig_authorities};
 use super::world::World;
 
@@ -55,7 +56,9 @@ impl World {
                 if *name == "kube-controller-manager" { format!("    - --cluster-signing-cert-file={signs}\n") } else { String::new() };
             let is_read = *name == "kube-apiserver" && host.text(&pods.configuration).contains("encryption-provider-config");
             let reads = if is_read { "    - --encryption-provider-config-automatic-reload=true\n" } else { "" };
-            let text = format!("{name} from {}\n{options}{signs}{reads}", pods.source);
+            let folder = plugin_folder(host.text(&pods.configuration)).filter(|_| *name == "kube-apiserver");
+            let shown = folder.map(|folder| format!("    - mountPath: {folder}\n      name: kokctl-kms\n")).unwrap_or_default();
+            let text = format!("{name} from {}\n{options}{signs}{reads}{shown}", pods.source);
             host.write(&format!("/etc/kubernetes/manifests/{name}.yaml"), 0o600, &text);
         }
         let now = host.now;

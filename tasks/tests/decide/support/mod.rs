@@ -1,6 +1,7 @@
 //! What the tests share: the fixtures, shells, and a model of hosts on which plans can be carried out.
 
 pub(crate) mod api;
+pub(crate) mod change_encryption;
 pub(crate) mod encryption;
 pub(crate) mod host;
 mod kubeadm;

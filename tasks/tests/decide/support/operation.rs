@@ -249,6 +249,9 @@ impl World {
             Operation::RemoveMember(member) => self.remove_member(host, &member.host),
             Operation::ReadsEncryption(_) => {
                 let host = self.host(host);
+                let manifest = host.text("/etc/kubernetes/manifests/kube-apiserver.yaml");
+                assert!(manifest.contains("encryption-provider-config"), "its API server was started without such a file");
+                assert!(host.reaches_plugins(), "its API server does not take a file with a plugin that it can't reach");
                 host.keys_read = Some(host.encryption_keys());
             }
             Operation::RewriteEncrypted(rewrite) => {
