@@ -15,8 +15,8 @@ use crate::cluster_support::{meanwhile, ok};
 use crate::highly_available_story::any;
 use crate::members_story::killed;
 
-const EACH: usize = 60;
-const CANARY: &str = "c4n4ry-of-sixty-81b2";
+pub const EACH: usize = 60;
+pub const CANARY: &str = "c4n4ry-of-sixty-81b2";
 /// Three API servers and members of etcd are started anew, and three times all of them look into their files, which they do once a minute.
 const CHANGED_WITHIN: u64 = 1200;
 const FILES: &str = "ls /etc/kubernetes/apiserver 2>/dev/null | grep -c encryption || :";
@@ -76,7 +76,7 @@ fn it_is_begun_changed_and_ended_under_writes() {
 }
 
 /// It is killed at a step that is drawn, and gone on with.
-fn changed(kokctl: &Kokctl<'_>, steps: std::ops::RangeInclusive<usize>) {
+pub fn changed(kokctl: &Kokctl<'_>, steps: std::ops::RangeInclusive<usize>) {
     let after = any(steps.collect());
     println!("secrets change-encryption is killed after {after} steps");
     let verb = ["secrets", "change-encryption", "--yes", "--bundle", kokctl.bundle().to_str().unwrap()];
@@ -86,7 +86,7 @@ fn changed(kokctl: &Kokctl<'_>, steps: std::ops::RangeInclusive<usize>) {
     assert_eq!(said.code, 0, "{said:?}");
 }
 
-fn stored(cp1: &Host) {
+pub fn stored(cp1: &Host) {
     let one = format!(
         "apiVersion: v1\\nkind: Secret\\nmetadata: {{name: s-%s}}\\nstringData: {{word: {CANARY}-%s}}\\n---\\n\
          apiVersion: v1\\nkind: ConfigMap\\nmetadata: {{name: c-%s}}\\ndata: {{word: n%s}}\\n---\\n"
@@ -95,8 +95,8 @@ fn stored(cp1: &Host) {
     ok(cp1, &format!("for n in $(seq {EACH}); do printf '{one}' $n $n $n $n; done | {create}"));
 }
 
-/// How many objects of a kind are encrypted with which key, as etcd itself has them: it is asked past the API server, and by nothing of kokctl's.
-fn marks(cp1: &Host, kind: &str) -> BTreeMap<String, usize> {
+/// The objects of a kind by their names in etcd, as it has them itself: it is asked past the API server, and by nothing of kokctl's.
+pub fn values(cp1: &Host, kind: &str) -> BTreeMap<String, Vec<u8>> {
     let (from, to) = (STANDARD.encode(format!("/registry/{kind}/")), STANDARD.encode(format!("/registry/{kind}0")));
     let line = format!(
         "echo '{{\"key\":\"{from}\",\"range_end\":\"{to}\"}}' | KUBECONFIG=/dev/null kubectl --server=https://127.0.0.1:2379 \
@@ -104,8 +104,14 @@ fn marks(cp1: &Host, kind: &str) -> BTreeMap<String, usize> {
          --client-key=/etc/kubernetes/pki/etcd/healthcheck-client.key create --raw /v3/kv/range -f -"
     );
     let said: Value = serde_json::from_str(&ok(cp1, &line)).unwrap();
+    let bytes = |text: &Value| STANDARD.decode(text.as_str().unwrap()).unwrap();
+    said["kvs"].as_array().unwrap().iter().map(|it| (String::from_utf8(bytes(&it["key"])).unwrap(), bytes(&it["value"]))).collect()
+}
+
+/// How many objects of a kind are encrypted with which key.
+fn marks(cp1: &Host, kind: &str) -> BTreeMap<String, usize> {
     let mut found = BTreeMap::new();
-    for value in said["kvs"].as_array().unwrap().iter().map(|it| STANDARD.decode(it["value"].as_str().unwrap()).unwrap()) {
+    for value in values(cp1, kind).into_values() {
         let text = String::from_utf8_lossy(&value).into_owned();
         let parts: Vec<&str> = text.splitn(6, ':').collect();
         let mark = match parts.as_slice() {
@@ -126,7 +132,7 @@ fn only(cp1: &Host, kind: &str, algorithm: &str) -> String {
 }
 
 /// Each control plane's own API server in turn is given something to keep, which all of them read; one that is started anew is asked once more.
-fn under_load<T>(lab: &Lab, work: impl FnOnce() -> T) -> T {
+pub fn under_load<T>(lab: &Lab, work: impl FnOnce() -> T) -> T {
     let planes = ["cp1", "cp2", "cp3"].map(|name| lab.host(name).unwrap());
     let number = AtomicUsize::new(0);
     let round = || {

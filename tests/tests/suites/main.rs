@@ -48,6 +48,8 @@ mod hooks;
 mod host_resources;
 mod issued;
 mod issued_story;
+mod kms;
+mod kms_story;
 mod known;
 mod kube_on_kube;
 mod kube_on_kube_story;

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use kok_tasks::backup::{CLUSTER, ENCRYPTION, KEYS};
 use kok_tasks::snapshot::Form;
-use kok_tests::lab::Lab;
+use kok_tests::lab::{Host, Lab};
 use kokctl::backup::{BackupFile, BackupPlace, Identities, Made, Seal, Spool, read};
 use serde_json::Value;
 
@@ -85,7 +85,7 @@ pub fn ends_without_its_caller(lab: &Lab, kokctl: &Kokctl<'_>, backup: &Path) {
     nothing_stays(lab, kokctl);
 }
 
-fn rehearse(kokctl: &Kokctl<'_>, backup: Option<&Path>, key: &str, more: &[&str]) -> Said {
+pub fn rehearse(kokctl: &Kokctl<'_>, backup: Option<&Path>, key: &str, more: &[&str]) -> Said {
     let (key, manifest) = (kokctl.folder().join(key), kokctl.manifest());
     let backup = backup.map(|backup| backup.to_str().unwrap());
     let arguments: Vec<&str> = ["backup", "rehearse"].into_iter().chain(backup).collect();
@@ -95,9 +95,12 @@ fn rehearse(kokctl: &Kokctl<'_>, backup: Option<&Path>, key: &str, more: &[&str]
 }
 
 fn nothing_stays(lab: &Lab, kokctl: &Kokctl<'_>) {
-    let host = lab.host("cp1").unwrap();
+    nothing_stays_on(&lab.host("cp1").unwrap(), lab, kokctl);
+}
+
+pub fn nothing_stays_on(host: &Host, lab: &Lab, kokctl: &Kokctl<'_>) {
     let left = "ls -d /var/lib/kokctl/rehearsal 2>/dev/null; ctr -n k8s.io containers ls -q | grep rehearsal; ctr -n k8s.io tasks ls | grep rehearsal; true";
-    assert_eq!(ok(&host, left), "");
+    assert_eq!(ok(host, left), "");
     let snapshots = kokctl.folder().join("state/kokctl/clusters").join(lab.name()).join("snapshots");
     assert_eq!(fs::read_dir(snapshots).unwrap().count(), 0, "nothing of the snapshot stays here");
 }

@@ -1,0 +1,5 @@
+//! What the story of a KMS plugin needs.
+
+pub mod befalls;
+pub mod plugin;
+pub mod seen;
