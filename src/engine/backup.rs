@@ -9,7 +9,7 @@ use std::path::Path;
 
 use kok_crds::model::Cluster;
 use kok_tasks::backup::{self, CLUSTER, ENCRYPTION, KEYS, Manifest, Versions, image_version};
-use kok_tasks::documents::encryption_keys;
+use kok_tasks::documents::{encryption_keys, kms_plugins};
 use kok_tasks::observe::{EtcdState, Looks};
 use kok_tasks::plan::Seen;
 use kok_tasks::preconditions;
@@ -162,8 +162,9 @@ async fn configuration_of(links: &Links, host: &str) -> Result<EncryptionKey, Fa
 /// A snapshot takes its time, in which another run may have replaced the key: what is encrypted with the new one could not be read with what is in the file.
 fn has_all(before: &EncryptionKey, after: &EncryptionKey) -> Result<(), Failure> {
     let (before, after) = (String::from_utf8_lossy(before.expose()), String::from_utf8_lossy(after.expose()));
-    let known = encryption_keys(&before);
-    match encryption_keys(&after).iter().all(|key| known.contains(key)) {
+    let (known, plugins) = (encryption_keys(&before), kms_plugins(&before));
+    let is_known = encryption_keys(&after).iter().all(|key| known.contains(key));
+    match is_known && kms_plugins(&after).iter().all(|plugin| plugins.contains(plugin)) {
         true => Ok(()),
         false => Err(Failure::new(Kind::Host, "the backup is not whole: a new key to encrypt with came while it was made")
             .because("the snapshot may have what is encrypted with it, and the file has the keys from before")

@@ -51,7 +51,9 @@ impl Unpacked {
         let contents = tokio::task::block_in_place(|| read(path, identities, Some(&mut spool))).map_err(one)?;
         let mut refusals = fits_file(&contents.manifest, cluster);
         refusals.extend(Some(&contents.manifest).filter(|_| is_elsewhere).and_then(|manifest| fits_new_hosts(manifest, cluster)));
-        refusals.extend(Some(contents.kms_plugins()).filter(|_| is_elsewhere).and_then(|plugins| fits_plugins(&plugins, cluster)));
+        if is_elsewhere {
+            refusals.extend(fits_plugins(&contents.kms_plugins(), !contents.keys.encryption_keys().is_empty(), cluster));
+        }
         if !refusals.is_empty() {
             return Err(refusals.into_iter().map(|refusal| Failure::refusal(Kind::Input, refusal)).collect());
         }

@@ -2,6 +2,8 @@
 
 mod layout;
 mod names;
+mod provider;
 
-pub use layout::{Entry, Layout, Provider, Target, covers};
+pub use layout::{Entry, Layout, Target, covers};
 pub use names::{FIRST_ENCRYPTION_KEY, age, new_name};
+pub use provider::Provider;

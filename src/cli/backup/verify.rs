@@ -69,13 +69,14 @@ pub(in crate::cli) fn told(contents: &Contents, now: i64) -> Vec<String> {
     let (made, ago) = (moment(manifest.seconds, "%Y-%m-%d %H:%M:%S UTC"), age(now - manifest.seconds));
     let revision = manifest.revision.map(|revision| format!(", revision {revision} at least")).unwrap_or_default();
     let plugins = contents.kms_plugins();
-    let encrypted = match manifest.is_of_encrypted() {
-        false => String::new(),
-        true if plugins.is_empty() => "; Secrets in etcd are encrypted, and the key is in it".to_owned(),
-        true => format!(
-            "; Secrets in etcd are encrypted by the KMS plugin {}, whose key is not in it",
-            kok_crds::listed(plugins.iter().map(String::as_str))
-        ),
+    let (plugins, has_keys) = (kok_crds::listed(plugins.iter().map(String::as_str)), !contents.keys.encryption_keys().is_empty());
+    let encrypted = match (manifest.is_of_encrypted(), plugins.as_str(), has_keys) {
+        (false, ..) => String::new(),
+        (true, "", _) => "; Secrets in etcd are encrypted, and the key is in it".to_owned(),
+        (true, _, false) => format!("; Secrets in etcd are encrypted by the KMS plugin {plugins}, whose key is not in it"),
+        (true, _, true) => {
+            format!("; Secrets in etcd are encrypted by a key that is in it, and by the KMS plugin {plugins}, whose key is not")
+        }
     };
     let versions = &manifest.versions;
     let mut words = vec![

@@ -83,8 +83,19 @@ pub fn fits_new_hosts(manifest: &Manifest, cluster: &Cluster) -> Option<Refusal>
 
 /// What of the cluster's file keeps a backup from being restored onto hosts that are new, where KMS plugins of these names have encrypted what it holds.
 #[must_use]
-pub fn fits_plugins(plugins: &BTreeSet<String>, cluster: &Cluster) -> Option<Refusal> {
+pub fn fits_plugins(plugins: &BTreeSet<String>, has_keys: bool, cluster: &Cluster) -> Option<Refusal> {
     let encryption = &cluster.settings.security.encryption;
+    if let Some(plugin) = encryption.kms.as_ref().filter(|_| encryption.enabled && has_keys) {
+        let refusal = Refusal::new("the backup is encrypted by a key, too, and new hosts would have none");
+        let refusal = refusal.because(format!(
+            "the file says that the KMS plugin {} encrypts, and the backup was made before all was written anew by that",
+            plugin.name
+        ));
+        return Some(refusal.hint(
+            "write the `algorithm` of then in the place of `kms`, and lead the cluster to the plugin afterwards: `kokctl secrets change-encryption`; one that \
+             needs key and plugin, for it was made in between, can only be restored where both are",
+        ));
+    }
     let own = encryption.kms.as_ref().filter(|_| encryption.enabled).map(|plugin| plugin.name.as_str());
     lacks_plugin(plugins, own.as_slice(), "the file names none of that name as `encryption.kms`")
 }
@@ -258,15 +269,16 @@ mod tests {
         let fits = |backup: &[&str], host: &[&str]| fits_host(&is, &with(backup), "cp1", (&with(host), &runs)).is_empty();
         assert!(fits(&[], &[]) && fits(&[], &["vault"]) && fits(&["vault"], &["other", "vault"]));
         assert!(!fits(&["vault"], &[]) && !fits(&["vault"], &["other"]));
-        let of = |encryption: &str| {
+        let of = |encryption: &str, has_keys: bool| {
             let text = format!(
                 "apiVersion: kubeonkube.clay.io/v1alpha1\nkind: Cluster\nmetadata: {{name: demo}}\nspec:\n  kubernetesVersion: 1.37.1\n  \
                  hosts: [{{name: cp1, address: 10.0.0.11, roles: [control-plane]}}]\n  encryption: {{{encryption}}}\n"
             );
-            fits_plugins(&["vault".to_owned()].into(), &kok_crds::read_cluster("f", &text).unwrap()).is_none()
+            fits_plugins(&["vault".to_owned()].into(), has_keys, &kok_crds::read_cluster("f", &text).unwrap()).is_none()
         };
-        assert!(of("enabled: true, kms: {name: vault, endpoint: 'unix:///run/kms/v.sock'}"));
-        assert!(!of("enabled: false, kms: {name: vault, endpoint: 'unix:///run/kms/v.sock'}") && !of("enabled: true"));
+        assert!(of("enabled: true, kms: {name: vault, endpoint: 'unix:///run/kms/v.sock'}", false));
+        assert!(!of("enabled: true, kms: {name: vault, endpoint: 'unix:///run/kms/v.sock'}", true));
+        assert!(!of("enabled: false, kms: {name: vault, endpoint: 'unix:///run/kms/v.sock'}", false) && !of("enabled: true", false));
     }
 
     /// While the key is replaced both have two; afterwards hosts lack the one that an earlier backup needs.

@@ -138,11 +138,11 @@ printf '%s\n' 'apiVersion: v1' 'kind: Config' 'current-context: r' 'contexts: [{
   'clusters: [{name: r, cluster: {server: "https://127.0.0.1:6443", insecure-skip-tls-verify: true}}]' "users: [{name: r, user: {token: $token}}]" >"$work/kubeconfig"
 pid=$(process)
 api() {
-  for folder in $plugins; do set -- --mount "type=bind,src=$folder,dst=$folder,options=rbind:rw" "$@"; done
+  for socket in $plugins; do set -- --mount "type=bind,src=${socket%/*},dst=${socket%/*},options=rbind:rw" "$@"; done
   run "$@"
 }
-for folder in $plugins; do
-  [ -d "$folder" ] || fail "there is no KMS plugin in $folder, and without it nobody can read what it has encrypted"
+for socket in $plugins; do
+  [ -S "$socket" ] || fail "no KMS plugin listens at $socket, and without it nobody can read what it has encrypted"
 done
 api -d --log-uri "file://$work/api.log" --with-ns "network:/proc/$pid/ns/net" "$api" kokctl-rehearsal-api kube-apiserver --etcd-servers=http://127.0.0.1:2379 \
   --bind-address=127.0.0.1 --secure-port=6443 --advertise-address=192.0.2.1 --endpoint-reconciler-type=none --cert-dir=/rehearsal/certificates \
@@ -200,8 +200,8 @@ impl Rehearsing<'_> {
         let most = 18432 + 8 * (key.len() + keys.len() + encryption.len());
         let mut text = Zeroizing::new(String::with_capacity(most));
         // What a KMS plugin has encrypted is read by the host's own.
-        let folders: BTreeSet<&str> = kms_plugins(encryption).iter().filter_map(|(_, socket)| Some(socket.rsplit_once('/')?.0)).collect();
-        let plugins = folders.into_iter().collect::<Vec<_>>().join(" ");
+        let plugins: BTreeSet<&str> = kms_plugins(encryption).into_iter().map(|(_, socket)| socket).collect();
+        let plugins = plugins.into_iter().collect::<Vec<_>>().join(" ");
         let (sum, plugins) = (quote(self.sha256), quote(&plugins));
         text.push_str(&format!("work={WORK}\nbytes={}\nsha256={sum}\nplugins={plugins}\n{BEGIN}", self.bytes));
         let files = [("sa.key", Some(key)), ("sa.pub", Some(keys)), ("encryption.yaml", self.encryption)];

@@ -5,66 +5,10 @@
 use std::fmt;
 
 use kok_crds::listed;
-use kok_crds::model::{Encryption, EncryptionAlgorithm, KmsPlugin};
+use kok_crds::model::{Encryption, KmsPlugin};
 
+use super::provider::Provider;
 use crate::plan::KeyStage;
-
-/// One that reads, or reads and writes.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Provider {
-    /// What is not encrypted.
-    Identity,
-    /// What is encrypted with a key.
-    Key {
-        /// How.
-        algorithm: EncryptionAlgorithm,
-        /// The key's name.
-        name: String,
-    },
-    /// What is encrypted by a plugin, whose keys nobody here knows.
-    Kms(KmsPlugin),
-}
-
-impl Provider {
-    /// The name of its key, which stands in the file.
-    #[must_use]
-    pub fn key(&self) -> Option<&str> {
-        match self {
-            Self::Identity | Self::Kms(_) => None,
-            Self::Key { name, .. } => Some(name),
-        }
-    }
-
-    /// The name that stands before what it has encrypted.
-    #[must_use]
-    pub fn mark(&self) -> Option<&str> {
-        match self {
-            Self::Identity => None,
-            Self::Key { name, .. } => Some(name),
-            Self::Kms(plugin) => Some(&plugin.name),
-        }
-    }
-
-    /// Whether it is what a file asks for, by whatever key.
-    #[must_use]
-    pub fn is_asked_by(&self, encryption: &Encryption) -> bool {
-        match (self, &encryption.kms) {
-            (Self::Kms(plugin), Some(asked)) => plugin == asked,
-            (Self::Key { algorithm, .. }, None) => *algorithm == encryption.algorithm,
-            _ => false,
-        }
-    }
-
-    /// In a word, how it encrypts.
-    #[must_use]
-    pub fn word(&self) -> String {
-        match self {
-            Self::Identity => "plain".to_owned(),
-            Self::Key { algorithm, .. } => algorithm.as_str().to_owned(),
-            Self::Kms(plugin) => format!("the KMS plugin {}", plugin.name),
-        }
-    }
-}
 
 /// How some resources are written and read.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -268,7 +212,34 @@ impl Layout {
                 }
             }
         }
-        Self(entries)
+        // What is written and read in one way needs one entry, and a plugin may stand in no more.
+        let all = entries.iter().flat_map(|entry| entry.resources.clone()).collect();
+        match entries.split_first() {
+            Some((first, others)) if others.iter().all(|entry| entry.providers == first.providers) => {
+                Self(vec![Entry { resources: all, providers: first.providers.clone() }])
+            }
+            _ => Self(entries),
+        }
+    }
+
+    /// The same without plugins whose sockets are not in this folder.
+    #[must_use]
+    pub fn reachable(&self, folder: Option<&str>) -> Self {
+        let is_near = |provider: &Provider| !matches!(provider, Provider::Kms(plugin) if Some(plugin.folder()) != folder);
+        let near = |entry: &Entry| Entry { providers: entry.providers.iter().filter(|it| is_near(it)).cloned().collect(), ..entry.clone() };
+        Self(self.0.iter().map(near).collect())
+    }
+
+    /// A plugin that stands in two entries, which no API server takes: names of plugins are there once in a whole file (Kubernetes,
+    /// `ValidateEncryptionConfiguration`).
+    #[must_use]
+    pub fn plugin_twice(&self) -> Option<&KmsPlugin> {
+        let mut known = Vec::new();
+        self.plugins().find(|plugin| {
+            let is_known = known.contains(&&plugin.name);
+            known.push(&plugin.name);
+            is_known
+        })
     }
 }
 

@@ -114,13 +114,16 @@ fn encryption(view: &HostView<'_>, draft: &mut Draft<'_>) -> Result<(), Refusal>
     }
     let seen = view.observations();
     let summary = api_files::encryption_summary(view.cluster());
-    let stale = keeper.as_deref().is_some_and(|keeper| lacks_key_of(view, keeper));
+    // On the way to a plugin files are the way's.
+    let is_led = view.cluster().settings.security.encryption.reaches.is_some();
+    let stale = !is_led && keeper.as_deref().is_some_and(|keeper| lacks_key_of(view, keeper));
     let found = seen.paths.get(ENCRYPTION).and_then(PathState::present).filter(|_| stale);
     let because = "it lacks the key that others encrypt with".to_owned();
     let replace = found.map(|found| Replace { because, changed_nanoseconds: found.changed_nanoseconds });
     // While that is changed, who gets it gets it as the others have it.
     let of_keeper = keeper.as_ref().and_then(|keeper| view.seen.observations(keeper).encryption_keys.as_ref());
-    let layout = of_keeper.map(|keys| keys.layout.clone()).filter(|layout| !layout.is_as(&view.cluster().settings.security.encryption));
+    let layout =
+        of_keeper.map(|keys| keys.layout.clone()).filter(|layout| is_led || !layout.is_as(&view.cluster().settings.security.encryption));
     let (keeper, layout) = match has_key(seen) && !stale {
         true => (Some(view.host.name.clone()), None),
         false => (keeper, layout),

@@ -1,6 +1,8 @@
 //! Where a cluster that runs is to come to that does not encrypt what etcd holds as its file asks for it: it encrypts nothing yet, or is to encrypt nothing any
 //! more, or other resources, or by another algorithm. It goes there by the stages of a key that is replaced ([`super::rotate_key`]).
 
+mod plugin;
+
 use std::collections::BTreeSet;
 
 use kok_crds::listed;
@@ -9,7 +11,7 @@ use kok_crds::model::{Cluster, Encryption, Host};
 use super::make::Seen;
 use super::refusal::Refusal;
 use super::rotate_key::{at, keys, others, reaches, says_nothing, silent};
-use crate::encryption::{Entry, Layout, Provider, Target, age, covers, new_name};
+use crate::encryption::{Layout, Provider, Target, age, covers, new_name};
 use crate::operations::key_of;
 use crate::preconditions;
 
@@ -39,7 +41,7 @@ pub fn encryption_change(cluster: &Cluster, seen: &Seen, now_seconds: i64) -> Re
     refusals.extend(preconditions::silent_plugins(cluster, seen));
     let of_all = || {
         let keys = preconditions::lost_encryption_key(cluster, seen).or_else(|| others(cluster, seen)).or_else(|| unknown(cluster, seen));
-        keys.or_else(|| other_folder(cluster, seen)).or_else(|| same_mark(cluster, seen))
+        keys.or_else(|| plugin::other_folder(cluster, seen))
     };
     if refusals.is_empty() {
         refusals.extend(of_all());
@@ -47,72 +49,33 @@ pub fn encryption_change(cluster: &Cluster, seen: &Seen, now_seconds: i64) -> Re
     if !refusals.is_empty() {
         return Err(refusals);
     }
+    let change = chosen(cluster, seen, now_seconds);
+    match plugin::twice(cluster, seen, &change.target) {
+        Some(refusal) => Err(vec![refusal]),
+        None => Ok(change),
+    }
+}
+
+fn chosen(cluster: &Cluster, seen: &Seen, now_seconds: i64) -> EncryptionChange {
     let wanted = &cluster.settings.security.encryption;
     let layouts: Vec<&Layout> = cluster.control_planes().map(|host| &keys(seen, host).layout).collect();
     if !wanted.enabled {
         let is_idle = layouts.iter().all(|layout| layout.is_empty());
-        return Ok(EncryptionChange { target: Target::default(), starts: false, before: None, is_idle });
+        return EncryptionChange { target: Target::default(), starts: false, before: None, is_idle };
     }
-    let resources = wanted.resources.clone();
-    if let Some(plugin) = &wanted.kms {
-        let target = Target { resources, writer: Some(Provider::Kms(plugin.clone())) };
-        let starts = |host: &Host| !keys(seen, host).reloads || !reaches(&target, seen, host);
-        let starts = cluster.control_planes().any(starts);
-        return Ok(EncryptionChange { before: before(cluster, &target, seen), starts, is_idle: false, target });
-    }
-    let starts = cluster.control_planes().any(|host| !keys(seen, host).reloads);
-    let names: Vec<String> = layouts.iter().flat_map(|layout| layout.names()).collect();
-    let is_usable = |name: &&String| layouts.iter().all(|layout| may_stay(layout, cluster, name));
-    let newest = names.iter().max_by_key(|name| age(name)).filter(is_usable);
-    let key = newest.cloned().unwrap_or_else(|| new_name(now_seconds, names.iter().map(String::as_str)));
-    let writer = Some(Provider::Key { algorithm: wanted.algorithm, name: key });
-    Ok(EncryptionChange { target: Target { resources, writer }, starts, before: None, is_idle: false })
-}
-
-/// How API servers encrypt that are to be shown the folder of a plugin before they use it, where any of them encrypts by keys and is not shown it yet.
-fn before(cluster: &Cluster, target: &Target, seen: &Seen) -> Option<Encryption> {
-    let plugin = target.plugin()?;
-    let is_blind = |host: &&Host| keys(seen, host).reloads && !reaches(target, seen, host);
-    let layout = cluster.control_planes().find(is_blind).map(|host| &keys(seen, host).layout)?;
-    let by_key = |entry: &&Entry| entry.providers.iter().any(|provider| provider.key().is_some());
-    let algorithm = layout.entries().iter().flat_map(|entry| &entry.providers).find_map(|provider| match provider {
-        Provider::Key { algorithm, .. } => Some(*algorithm),
-        _ => None,
-    })?;
-    let resources = layout.entries().iter().filter(by_key).flat_map(|entry| entry.resources.clone()).collect();
-    Some(Encryption { enabled: true, algorithm, kms: None, reaches: Some(plugin.clone()), resources })
-}
-
-/// Values that one plugin has encrypted and another one is to encrypt, with its socket elsewhere: an API server is shown one folder.
-fn other_folder(cluster: &Cluster, seen: &Seen) -> Option<Refusal> {
-    let wanted = cluster.settings.security.encryption.kms.as_ref().filter(|_| cluster.settings.security.encryption.enabled)?;
-    let other = |host: &Host| keys(seen, host).layout.plugins().find(|plugin| plugin.folder() != wanted.folder()).cloned();
-    let (host, other) = cluster.control_planes().find_map(|host| Some((host, other(host)?)))?;
-    let refusal = at(
-        host,
-        &format!("its API server reaches the KMS plugin {} in {}, and the file names {}", other.name, other.folder(), wanted.folder()),
-    );
-    let refusal = refusal.because("until all is written anew API servers need both plugins, and they are shown one folder of sockets");
-    Some(refusal.hint(format!(
-        "have the new plugin listen in {}, beside the other one; or go by a key of the cluster's own in between",
-        other.folder()
-    )))
-}
-
-/// What a plugin has encrypted all has one name before it: what it is not to encrypt any more could not be told from the rest.
-fn same_mark(cluster: &Cluster, seen: &Seen) -> Option<Refusal> {
-    let wanted = &cluster.settings.security.encryption;
-    let plugin = wanted.kms.as_ref().filter(|_| wanted.enabled)?;
-    let is_asked = |name: &String| wanted.resources.iter().any(|pattern| covers(pattern, name));
-    let has_it = |entry: &&Entry| entry.providers.iter().any(|provider| provider.mark() == Some(&plugin.name));
-    let left_out = |host: &Host| {
-        let entries = keys(seen, host).layout.entries().iter().filter(has_it);
-        entries.flat_map(|entry| &entry.resources).find(|name| !is_asked(name)).cloned()
+    let key = || {
+        let names: Vec<String> = layouts.iter().flat_map(|layout| layout.names()).collect();
+        let is_usable = |name: &&String| layouts.iter().all(|layout| may_stay(layout, cluster, name));
+        let newest = names.iter().max_by_key(|name| age(name)).filter(is_usable);
+        let name = newest.cloned().unwrap_or_else(|| new_name(now_seconds, names.iter().map(String::as_str)));
+        Provider::Key { algorithm: wanted.algorithm, name }
     };
-    let (host, left_out) = cluster.control_planes().find_map(|host| Some((host, left_out(host)?)))?;
-    let refusal = at(host, &format!("the KMS plugin {} encrypts {left_out}, and the file does not ask for it", plugin.name));
-    let refusal = refusal.because("what is left of it could not be told from what goes on to be encrypted by the plugin");
-    Some(refusal.hint(format!("give the plugin another name too, as `name: {}-2`; its socket may be the same", plugin.name)))
+    let writer = wanted.kms.clone().map_or_else(key, Provider::Kms);
+    let target = Target { resources: wanted.resources.clone(), writer: Some(writer) };
+    let starts = |host: &Host| !keys(seen, host).reloads || !reaches(&target, seen, host);
+    let starts = cluster.control_planes().any(starts);
+    let before = plugin::before(cluster, &target, seen).filter(|_| starts);
+    EncryptionChange { target, starts, before, is_idle: false }
 }
 
 /// Whether what is encrypted with a key is only what is to be, and as it is to be: of a value nobody sees of what kind it is, so that another key has to show

@@ -2,12 +2,14 @@
 //! is encrypted is written anew, and the old key goes (Kubernetes, "Encrypting Confidential Data at Rest": rotating a decryption key). A stage is made only
 //! when nothing of the one before it is left to do, and what is left of each is seen on the hosts and in etcd.
 
+mod unfit;
+
 use std::collections::BTreeSet;
 use std::sync::LazyLock;
 use std::time::Duration;
 
+use kok_crds::go_duration;
 use kok_crds::model::{Cluster, Host};
-use kok_crds::{go_duration, listed};
 
 use super::draft::{Draft, Edge};
 use super::graph::Plan;
@@ -17,9 +19,9 @@ use super::refusal::Refusal;
 use super::select::Selection;
 use crate::api_files::{ENCRYPTION, ENCRYPTION_SUMMARY, FOLDER};
 use crate::backup;
-use crate::encryption::{Provider, Target, age, new_name};
+use crate::encryption::{Layout, Provider, Target, age, new_name};
 use crate::list::api_server;
-use crate::observe::{ApiServerState, EncryptionKeys, Look, Looks, PathState};
+use crate::observe::{EncryptionKeys, Look, Looks, PathState};
 use crate::operations::{Operation, ReadsEncryption, RewriteEncrypted};
 use crate::preconditions;
 use crate::resources::{Directory, File, FileContent, Replace, Resource};
@@ -63,6 +65,8 @@ pub struct KeyRotation<'a> {
     pub stage: KeyStage,
 }
 
+pub(super) use unfit::{at, others, says_nothing, silent};
+
 const TASK: &str = "secrets";
 
 /// An API server looks at its file once a minute, and again after some seconds where it could not read it.
@@ -98,7 +102,7 @@ pub fn rotate_key_looks(cluster: &Cluster, host: &Host) -> Looks {
 /// # Errors
 /// [`Refusal`]s where the key can't be replaced now: all control planes have to answer, and to go by keys of kokctl's as the file asks for them.
 pub fn key_to_encrypt_with(cluster: &Cluster, seen: &Seen, now_seconds: i64) -> Result<Target, Vec<Refusal>> {
-    let refusals = refused(cluster, seen);
+    let refusals = unfit::refused(cluster, seen);
     if !refusals.is_empty() {
         return Err(refusals);
     }
@@ -114,12 +118,6 @@ pub fn key_to_encrypt_with(cluster: &Cluster, seen: &Seen, now_seconds: i64) -> 
     let wanted = &cluster.settings.security.encryption;
     let writer = Some(Provider::Key { algorithm: wanted.algorithm, name: key });
     Ok(Target { resources: wanted.resources.clone(), writer })
-}
-
-/// Whether the API server was started without the file that lies there.
-fn is_only_laid(seen: &Seen, host: &Host) -> bool {
-    let read = seen.observations(&host.name).encryption_read.as_ref();
-    !keys(seen, host).reloads && read.is_some_and(|read| read.digest.is_none() && read.age_seconds.is_some())
 }
 
 pub(super) fn has_read(seen: &Seen, host: &Host) -> bool {
@@ -147,7 +145,7 @@ pub fn rotate_key(cluster: &Cluster, rotation: &KeyRotation<'_>, seen: &Seen) ->
             file
         });
         // An API server that does not encrypt yet is started with what is laid there; and where nothing is to be encrypted it has nothing to read, if it was not.
-        let has_none = rotation.target.writer.is_none() && (keys(seen, host).digest.is_empty() || is_only_laid(seen, host));
+        let has_none = rotation.target.writer.is_none() && !keys(seen, host).is_read;
         if rotation.stage == KeyStage::Laid || has_none {
             edges.extend(enter(&mut plan, draft).map_err(|refusal| vec![refusal])?);
             continue;
@@ -191,16 +189,24 @@ pub(super) fn keys<'a>(seen: &'a Seen, host: &Host) -> &'a EncryptionKeys {
     seen.observations(&host.name).encryption_keys.as_ref().unwrap_or(&NO_KEYS)
 }
 
+/// What a host's file is to be made from: what it says, or where it was lost what another control plane's says, for that is what others write by.
+fn layout_of<'a>(cluster: &Cluster, seen: &'a Seen, host: &Host) -> &'a Layout {
+    let own = keys(seen, host);
+    let keeper = preconditions::encryption_keeper(cluster, seen).filter(|_| own.digest.is_empty());
+    keeper.map_or(&own.layout, |keeper| &keys(seen, keeper).layout)
+}
+
 /// The file of this stage, if it is another one by now.
 fn configuration(cluster: &Cluster, rotation: &KeyRotation<'_>, seen: &Seen, host: &Host) -> Option<File> {
-    let has = &keys(seen, host).layout;
-    // Who encrypts and does not reach the plugin yet is started with it first: it could not be started anew with a file that names it.
-    if rotation.stage == KeyStage::Laid && keys(seen, host).reloads && !reaches(rotation.target, seen, host) {
-        return None;
-    }
-    let layout = has.after(rotation.target, rotation.stage);
+    let (own, has) = (keys(seen, host), layout_of(cluster, seen, host));
+    // Who encrypts already is led on later, and gets only what it has lost: it may not reach the plugin yet, and could not be started anew with a file that
+    // names it.
+    let layout = match rotation.stage == KeyStage::Laid && own.is_read {
+        true => has.reachable(own.plugin_folder.as_deref()),
+        false => has.after(rotation.target, rotation.stage),
+    };
     let found = seen.observations(&host.name).paths.get(ENCRYPTION).and_then(PathState::present);
-    if layout == *has || (found.is_none() && (rotation.stage > KeyStage::Read || rotation.target.writer.is_none())) {
+    if layout == own.layout || (found.is_none() && (rotation.stage > KeyStage::Read || rotation.target.writer.is_none())) {
         return None;
     }
     let names = layout.names();
@@ -220,100 +226,4 @@ fn configuration(cluster: &Cluster, rotation: &KeyRotation<'_>, seen: &Seen, hos
 /// Whether the API server of a host can reach the plugin that is to encrypt, if one is.
 pub(super) fn reaches(target: &Target, seen: &Seen, host: &Host) -> bool {
     target.plugin().is_none_or(|plugin| keys(seen, host).plugin_folder.as_deref() == Some(plugin.folder()))
-}
-
-fn refused(cluster: &Cluster, seen: &Seen) -> Vec<Refusal> {
-    let refusals = preconditions::check_reset(cluster, seen);
-    if !refusals.is_empty() {
-        return refusals;
-    }
-    if !cluster.settings.security.encryption.enabled {
-        let refusal = Refusal::new("the cluster does not encrypt what etcd holds, so there is no key to replace");
-        return vec![refusal.hint("write `kube_encrypt_secret_data: true`, and run `kokctl secrets change-encryption`")];
-    }
-    if let Some(plugin) = &cluster.settings.security.encryption.kms {
-        let refusal = Refusal::new(format!("the KMS plugin {} has the keys, and replaces them itself", plugin.name));
-        let because = "API servers encrypt by the key that it says is its newest, and look for a newer one once a minute";
-        return vec![refusal.because(because).hint(
-            "rotate the key where the plugin has it; then `kubectl get secrets --all-namespaces -o json | kubectl replace -f -` writes anew what is there",
-        )];
-    }
-    let mut refusals: Vec<Refusal> = cluster.control_planes().filter_map(|host| unfit(cluster, seen, host)).collect();
-    refusals.extend(others(cluster, seen).filter(|_| refusals.is_empty()));
-    refusals
-}
-
-/// What keeps a control plane from reading another configuration at all.
-pub(super) fn silent(seen: &Seen, host: &Host) -> Option<Refusal> {
-    match &seen.observations(&host.name).api_server {
-        Some(ApiServerState::Ready) => None,
-        Some(ApiServerState::NotReady(said)) => {
-            let refusal = at(host, "its API server is not ready, and has to read the new key").because(said.trim().to_owned());
-            Some(refusal.hint("see `kokctl status`, and mend it first").passing())
-        }
-        Some(ApiServerState::Absent) | None => {
-            let refusal = at(host, "it is no control plane of the cluster yet");
-            Some(refusal.hint("run `kokctl apply` first, or take the host out of the file"))
-        }
-    }
-}
-
-/// Without that nobody would know when an old key may go, and what was begun could not come to its end.
-pub(super) fn says_nothing(seen: &Seen, host: &Host) -> Option<Refusal> {
-    let read = seen.observations(&host.name).encryption_read.clone().unwrap_or_default();
-    // Since when it runs is in every answer.
-    match (read.digest, read.age_seconds) {
-        (Some(_), _) => None,
-        (None, None) => {
-            let refusal = at(host, "its API server was asked which keys it has read, and did not answer in time")
-                .because("it is busy, or is just starting");
-            Some(refusal.hint("repeat the command; see `kokctl status` if it stays so").passing())
-        }
-        (None, Some(_)) => {
-            let refusal = at(host, "its API server does not say which keys it has read");
-            let refusal = refusal
-                .because("its metrics lack `apiserver_encryption_config_controller_last_config_info`, which Kubernetes has from 1.34 on");
-            Some(refusal.hint("`kokctl upgrade` first; if it is 1.34 or later, look into `kubectl get --raw /metrics` at that API server"))
-        }
-    }
-}
-
-pub(super) fn at(host: &Host, what: &str) -> Refusal {
-    Refusal::new(what).at(format!("host {} ({})", host.name, host.address))
-}
-
-/// What keeps the key of a control plane from being replaced.
-fn unfit(cluster: &Cluster, seen: &Seen, host: &Host) -> Option<Refusal> {
-    if let Some(refusal) = silent(seen, host) {
-        return Some(refusal);
-    }
-    let at = |what: &str| at(host, what);
-    let keys = keys(seen, host);
-    if !keys.layout.is_as(&cluster.settings.security.encryption) {
-        let refusal =
-            at("it does not encrypt as the file asks for").because("keys are replaced once nothing else is to be done about them");
-        return Some(refusal.hint(match keys.digest.is_empty() {
-            true => "run `kokctl apply` first, which says what is to be done",
-            false => "run `kokctl secrets change-encryption` first",
-        }));
-    }
-    if !keys.reloads {
-        return Some(
-            at("its API server would not read another key")
-                .because("it was started without `--encryption-provider-config-automatic-reload`, as by earlier versions of kokctl")
-                .hint("run `kokctl apply` first, which starts API servers anew with it, one after the other"),
-        );
-    }
-    says_nothing(seen, host)
-}
-
-/// Two control planes whose keys have the same names, and are others: what one of them writes the other could not read.
-pub(super) fn others(cluster: &Cluster, seen: &Seen) -> Option<Refusal> {
-    let planes: Vec<(&Host, &EncryptionKeys)> = cluster.control_planes().map(|host| (host, keys(seen, host))).collect();
-    let differs = |one: &EncryptionKeys| planes.iter().find(|(_, other)| one.layout == other.layout && one.sum != other.sum);
-    let (one, (other, _)) = planes.iter().find_map(|(host, keys)| Some((host, differs(keys)?)))?;
-    let hosts = listed([one.name.as_str(), other.name.as_str()]);
-    let refusal =
-        Refusal::new(format!("{hosts} have other keys of the same names")).because("what one of them writes the other can't read");
-    Some(refusal.hint(format!("compare {ENCRYPTION} of both, and put into both what reads the Secrets that there are")))
 }

@@ -4,7 +4,7 @@ use kok_crds::model::{Cluster, Encryption, Host};
 
 use super::Findings;
 use super::running::MANIFEST;
-use crate::api_files::{ENCRYPTION, ENCRYPTION_SUMMARY};
+use crate::api_files::{self, ENCRYPTION, ENCRYPTION_SUMMARY};
 use crate::encryption::{Layout, Provider, age, covers};
 use crate::list::api_server::has_key;
 use crate::observe::{Kind, PathState};
@@ -45,10 +45,9 @@ pub fn replacing_key(cluster: &Cluster, seen: &Seen) -> Option<Refusal> {
     if !wanted.enabled && known.iter().all(|(_, layout)| !layout.is_empty() && !layout.encrypts()) {
         return None;
     }
-    let is_of_keys = known.iter().all(|(_, layout)| layout.is_as(wanted));
+    let is_of_keys = wanted.kms.is_none() && known.iter().all(|(_, layout)| layout.is_as(wanted));
     let has = known.iter().map(|(host, layout)| match is_of_keys {
-        true if wanted.kms.is_none() => format!("{} has {}", host.name, layout.names().join(", ")),
-        true => format!("{} has {layout}", host.name),
+        true => format!("{} has {}", host.name, layout.names().join(", ")),
         false => format!("{} has {layout}", host.name),
     });
     let has = has.collect::<Vec<_>>().join("; ");
@@ -68,7 +67,13 @@ pub(crate) fn lost(cluster: &Cluster, seen: &Seen) -> Option<Refusal> {
     if cluster.control_planes().any(|host| layout(seen, host).is_some() || seen.facts(&host.name).is_none()) {
         return None;
     }
-    let host = cluster.control_planes().find(|host| seen.observations(&host.name).contents.contains_key(ENCRYPTION_SUMMARY))?;
+    // Where a plugin alone has encrypted, there is no key to lose: all of the file follows from the cluster's.
+    let own = api_files::encryption_summary(cluster);
+    let is_of_key = |host: &&Host| {
+        let summary = seen.observations(&host.name).contents.get(ENCRYPTION_SUMMARY);
+        summary.is_some_and(|summary| cluster.settings.security.encryption.kms.is_none() || *summary != own.as_bytes())
+    };
+    let host = cluster.control_planes().find(is_of_key)?;
     let refusal = Refusal::new("the key that secrets are encrypted with is on no control plane any more");
     let refusal = refusal.at(format!("host {} ({})", host.name, host.address));
     let because = format!("{ENCRYPTION_SUMMARY} is there and {ENCRYPTION} is not, and no other key could read what etcd holds");
@@ -83,6 +88,10 @@ const CHANGES: &str = "`kokctl secrets change-encryption` brings it there while 
 /// has would stay as it is (Kubernetes, "Encrypting Confidential Data at Rest": a key is first added to all servers, and used by them afterwards).
 fn other(cluster: &Cluster, seen: &Seen) -> Option<Refusal> {
     let wanted = &cluster.settings.security.encryption;
+    // They are on a way that was judged, and their files stay as they are.
+    if wanted.reaches.is_some() {
+        return None;
+    }
     let runs = |host: &&Host| matches!(seen.observations(&host.name).paths.get(MANIFEST), Some(PathState::Present(_)));
     let known: Vec<(&Host, Layout)> = cluster.control_planes().filter_map(|host| Some((host, layout(seen, host)?))).collect();
     let at = |host: &Host| format!("host {} ({})", host.name, host.address);
@@ -106,32 +115,46 @@ fn other(cluster: &Cluster, seen: &Seen) -> Option<Refusal> {
             Refusal::new("the file asks for encryption, and the cluster that runs does not encrypt").at(place("kube_encrypt_secret_data"));
         return Some(refusal.because(format!("the API server of {} was started without it", host.name)).hint(CHANGES));
     }
-    // While the file leads away from a plugin, its folder would be taken from API servers that read by it.
+    if let Some(refusal) = leaves_plugin(&known, wanted) {
+        return Some(refusal);
+    }
+    let (host, layout) = known.iter().find(|(_, layout)| differs(layout, wanted))?;
+    let (words, variable) = difference(layout, wanted);
+    Some(Refusal::new(words).at(at(host)).because(format!("{} asks for something else", place(variable))).hint(CHANGES))
+}
+
+/// While the file leads away from a plugin, its folder would be taken from API servers that read by it.
+fn leaves_plugin(known: &[(&Host, Layout)], wanted: &Encryption) -> Option<Refusal> {
     let is_hidden = |folder: &str| wanted.plugin().is_none_or(|plugin| plugin.folder() != folder);
     let hidden = |layout: &Layout| layout.plugins().find(|plugin| is_hidden(plugin.folder())).map(|plugin| plugin.name.clone());
-    let leaves =
-        known.iter().find_map(|(host, layout)| Some((host, hidden(layout)?))).filter(|_| !known.iter().all(|(_, it)| it.is_steady()));
-    if let Some((host, name)) = leaves {
-        let refusal = Refusal::new("how etcd's content is encrypted is being changed").at(at(host));
-        let because = format!("what the KMS plugin {name} has encrypted is read by it still, and the file does not name it any more");
-        return Some(refusal.because(because).hint("`kokctl secrets change-encryption` goes on with it, and has to come to its end first"));
+    let (host, name) = known.iter().find_map(|(host, layout)| Some((host, hidden(layout)?)))?;
+    if known.iter().all(|(_, layout)| layout.is_steady()) {
+        return None;
     }
+    let refusal = Refusal::new("how etcd's content is encrypted is being changed").at(format!("host {} ({})", host.name, host.address));
+    let because = format!("what the KMS plugin {name} has encrypted is read by it still, and the file does not name it any more");
+    Some(refusal.because(because).hint("`kokctl secrets change-encryption` goes on with it, and has to come to its end first"))
+}
+
+/// How a layout differs from what the file asks for, and the variable that asks.
+fn difference(layout: &Layout, wanted: &Encryption) -> (String, &'static str) {
     let with = |provider: &Provider| provider.is_asked_by(wanted);
-    let (host, layout) = known.iter().find(|(_, layout)| differs(layout, wanted))?;
     let writers = || layout.entries().iter().flat_map(|entry| &entry.providers).filter(|provider| **provider != Provider::Identity);
-    let (words, variable) = if !writers().any(with) {
+    if !writers().any(with) {
         let is = writers().next().map_or_else(|| "encrypts nothing any more".to_owned(), |is| format!("encrypts with {}", is.word()));
         let same = wanted.kms.as_ref().is_some_and(|plugin| writers().any(|provider| provider.mark() == Some(&plugin.name)));
         let otherwise = if same { ", reached otherwise" } else { "" };
         let variable = if wanted.kms.is_some() { "kube_encryption_kms_endpoint" } else { "kube_encryption_algorithm" };
-        (format!("the cluster {is}, the file asks for {}{otherwise}", wanted.word()), variable)
-    } else if let Some(new) = wanted.resources.iter().find(|name| !layout.providers(name).iter().any(with)) {
-        (format!("the cluster does not encrypt {new}, and the file asks for it"), "kube_encryption_resources")
-    } else {
-        let left_out = layout.resources().find(|name| !wanted.resources.iter().any(|pattern| covers(pattern, name))).unwrap_or_default();
-        (format!("the cluster encrypts {left_out}, and the file does not ask for it"), "kube_encryption_resources")
+        return (format!("the cluster {is}, the file asks for {}{otherwise}", wanted.word()), variable);
+    }
+    let words = match wanted.resources.iter().find(|name| !layout.providers(name).iter().any(with)) {
+        Some(new) => format!("the cluster does not encrypt {new}, and the file asks for it"),
+        None => {
+            let is_left_out = |name: &&str| !wanted.resources.iter().any(|pattern| covers(pattern, name));
+            format!("the cluster encrypts {}, and the file does not ask for it", layout.resources().find(is_left_out).unwrap_or_default())
+        }
     };
-    Some(Refusal::new(words).at(at(host)).because(format!("{} asks for something else", place(variable))).hint(CHANGES))
+    (words, "kube_encryption_resources")
 }
 
 /// Whether a layout neither is what the file asks for nor leads there.

@@ -20,6 +20,8 @@ const KMS: &str =
     "kube_encrypt_secret_data: true, kube_encryption_kms_name: vault, kube_encryption_kms_endpoint: 'unix:///run/kms/vault.sock'";
 const MORE: &str = "kube_encrypt_secret_data: true, kube_encryption_kms_name: vault, kube_encryption_kms_endpoint: 'unix:///run/kms/vault.sock', \
                     kube_encryption_resources: [secrets, configmaps]";
+const TWO_BREADTHS: &str = "kube_encrypt_secret_data: true, kube_encryption_kms_endpoint: 'unix:///run/kms/vault.sock', kube_encryption_resources: ['*.apps', secrets]";
+const MORE_BY_KEY: &str = "kube_encrypt_secret_data: true, kube_encryption_resources: [secrets, configmaps]";
 const OTHER: &str =
     "kube_encrypt_secret_data: true, kube_encryption_kms_name: other, kube_encryption_kms_endpoint: 'unix:///run/kms/other.sock'";
 const MOVED: &str =
@@ -49,7 +51,8 @@ fn on_the_way(text: &str, from: &str, to: &str) -> World {
 
 #[test]
 fn every_way_to_a_plugin_and_from_it_can_be_killed() {
-    let ways = [(OFF, KMS), (KMS, OFF), (SECRETS, KMS), (KMS, SECRETS), (KMS, MORE), (KMS, OTHER), (KMS, MOVED)];
+    let ways =
+        [(OFF, KMS), (KMS, OFF), (SECRETS, KMS), (KMS, SECRETS), (KMS, OTHER), (KMS, MOVED), (OFF, TWO_BREADTHS), (KMS, MORE_BY_KEY)];
     for (way, (from, to)) in ways.into_iter().enumerate() {
         let world = on_the_way(THREE, from, to);
         // Not all of them, for each takes a while: those of one way lie between those of another.
@@ -72,9 +75,16 @@ fn every_way_to_a_plugin_and_from_it_can_be_killed() {
 
 #[test]
 fn whoever_thinks_of_something_else_on_the_way_gets_that() {
-    for (from, first, then) in
-        [(SECRETS, KMS, SECRETS), (KMS, SECRETS, KMS), (OFF, KMS, OFF), (SECRETS, AESCBC, KMS), (SECRETS, KMS, AESCBC)]
-    {
+    let thoughts = [
+        (SECRETS, KMS, SECRETS),
+        (KMS, SECRETS, KMS),
+        (OFF, KMS, OFF),
+        (OFF, KMS, SECRETS),
+        (SECRETS, AESCBC, KMS),
+        (SECRETS, KMS, AESCBC),
+        (SECRETS, OFF, KMS),
+    ];
+    for (from, first, then) in thoughts {
         for steps in [1, 4, 7, 10, 13] {
             let mut world = on_the_way(ONE, from, first);
             driven(&mut world, 0, steps);
@@ -124,8 +134,11 @@ fn what_keeps_it_from_being_changed_is_said() {
     assert!(refused(&world).contains("is no socket"));
     let said = refused(&on_the_way(THREE, KMS, ELSEWHERE));
     assert!(said.contains("reaches the KMS plugin vault in /run/kms, and the file names /run/far"), "{said}");
-    let said = refused(&on_the_way(THREE, MORE, KMS));
-    assert!(said.contains("encrypts configmaps, and the file does not ask for it") && said.contains("`name: vault-2`"), "{said}");
+    for (from, to) in [(MORE, KMS), (KMS, MORE), (SECRETS, MORE), (MORE, SECRETS)] {
+        let said = refused(&on_the_way(THREE, from, to));
+        assert!(said.contains("vault would have to stand in two places") && said.contains("one after the other"), "{from} to {to}: {said}");
+    }
+    assert!(chosen(&on_the_way(THREE, MORE, MORE_BY_KEY), 0).is_ok(), "the first of three steps");
 }
 
 /// The cluster that runs is never brought there by `apply`, and the plugin's keys are its own.
@@ -145,6 +158,29 @@ fn neither_apply_nor_a_rotation_changes_who_encrypts() {
     assert!(said.contains("the KMS plugin vault has the keys, and replaces them itself") && said.contains("kubectl replace"), "{said}");
     let silent = kok_tasks::preconditions::warnings(&with(THREE, KMS), &world_of(THREE, KMS).seen());
     assert_eq!(silent.iter().filter(|it| it.what == "the KMS plugin vault does not listen").count(), 3, "{silent:?}");
+}
+
+/// A disk was full while the key was led to the plugin: who has lost its file reads what the others write by.
+#[test]
+fn one_whose_file_is_lost_on_the_way_is_led_on_with_the_others() {
+    for steps in [12, 18, 22] {
+        let mut world = on_the_way(THREE, SECRETS, KMS);
+        assert!(!driven(&mut world, 0, steps), "{steps}");
+        world.host("cp3").write("/etc/kubernetes/apiserver/encryption.yaml", 0o600, "");
+        assert!(driven(&mut world, 60, usize::MAX), "{steps}");
+        is_done(&world, steps);
+    }
+}
+
+/// It was away all the time, on a disk from before.
+#[test]
+fn one_that_comes_back_from_before_is_led_to_the_plugin_too() {
+    let mut world = on_the_way(THREE, SECRETS, KMS);
+    let before = world.clone();
+    assert!(driven(&mut world, 0, usize::MAX));
+    *world.host("cp3") = before.hosts["cp3"].clone();
+    let change = chosen(&world, 60).unwrap();
+    assert!(change.starts && change.before.is_some_and(|before| before.reaches.is_some()));
 }
 
 /// While the file leads away from a plugin, a run of `apply` would take its folder from API servers that read by it.

@@ -189,6 +189,11 @@ fn a_plugin_is_told_with_the_folder_that_is_shown() {
     for shell in SHELLS {
         let keys = with(&text, MOUNTED, shell);
         assert_eq!((keys.layout, keys.plugin_folder.as_deref()), (layout.clone(), Some("/run/kms")));
+        let keys = with("", &format!("    - --encryption-provider-config=/x\n{MOUNTED}"), shell);
+        assert!(
+            keys.digest.is_empty() && keys.layout.is_empty() && keys.is_read && keys.plugin_folder.as_deref() == Some("/run/kms"),
+            "lost"
+        );
         let keys = with(&text, &MOUNTED.replace("kokctl-kms", "mine"), shell);
         assert_eq!((keys.layout, keys.plugin_folder), (layout.clone(), None));
     }

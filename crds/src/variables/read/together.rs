@@ -20,6 +20,7 @@ pub(crate) fn check(decoder: &mut Decoder, given: &[Given], settings: &Settings)
     admission(decoder, given, settings);
     said_by_groups(decoder, given, settings);
     audit_folder(decoder, given, settings);
+    plugin_folder(decoder, given, settings);
     scheduler(decoder, settings);
     kubelet(decoder, given, settings);
     port(decoder, given, settings);
@@ -138,6 +139,17 @@ fn said_at(decoder: &Decoder, variable: &str, name: &str) -> Option<Position> {
 }
 
 /// Two volumes can't be at one place of a container.
+fn plugin_folder(decoder: &mut Decoder, given: &[Given], settings: &Settings) {
+    let Some(plugin) = settings.security.encryption.plugin() else { return };
+    let volumes = &settings.components.api_server.volumes;
+    if let Some(volume) = volumes.iter().find(|volume| volume.mount_path.trim_end_matches('/') == plugin.folder()) {
+        let problem = Problem::new(format!("the volume {} is where the socket of the KMS plugin is", quote(&volume.name)));
+        let problem = at(given, "apiserver_extra_volumes", problem).because("API servers are shown that folder anyway");
+        decoder.report(problem.hint("leave the volume out"));
+    }
+}
+
+/// The same of the audit log.
 fn audit_folder(decoder: &mut Decoder, given: &[Given], settings: &Settings) {
     let audit: &Group = &settings.security.audit;
     let folder = audit.text("audit-log-path").and_then(|path| path.rsplit_once('/')).map_or("/var/log/audit", |(folder, _)| folder);

@@ -1,3 +1,5 @@
+use kok_crds::model::EncryptionAlgorithm;
+
 use super::*;
 
 const SECRETBOX: EncryptionAlgorithm = EncryptionAlgorithm::Secretbox;

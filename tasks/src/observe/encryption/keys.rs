@@ -13,7 +13,9 @@ pub struct EncryptionKeys {
     pub digest: String,
     /// The sha256 of names and keys alone: two control planes with the same keys have the same.
     pub sum: String,
-    /// Whether the API server is started so that it reads the file again by itself.
+    /// Whether the API server is started with such a file.
+    pub is_read: bool,
+    /// Whether it is started so that it reads the file again by itself.
     pub reloads: bool,
     /// The folder of a KMS plugin's socket that the API server is shown by kokctl.
     pub plugin_folder: Option<String>,
@@ -32,17 +34,23 @@ impl EncryptionKeys {
 /// As the template writes it, and with lists of resources in lines of their own.
 pub(in super::super) const KEYS: &str = r#"mark encryption-keys
 encryption=/etc/kubernetes/apiserver/encryption.yaml
-if [ -s "$encryption" ]; then
-  sha256sum <"$encryption" | cut -d ' ' -f 1
-  sed -n -e 's/^ *- name: //p' -e 's/^ *secret: //p' "$encryption" | tr -d '" ' | sha256sum | cut -d ' ' -f 1
+if [ -s "$encryption" ] || grep -q -e '--encryption-provider-config=' /etc/kubernetes/manifests/kube-apiserver.yaml 2>/dev/null; then
+  if [ -s "$encryption" ]; then
+    sha256sum <"$encryption" | cut -d ' ' -f 1
+    sed -n -e 's/^ *- name: //p' -e 's/^ *secret: //p' "$encryption" | tr -d '" ' | sha256sum | cut -d ' ' -f 1
+  else
+    printf 'lost\nlost\n'
+  fi
   if grep -q -e '--encryption-provider-config-automatic-reload=true' /etc/kubernetes/manifests/kube-apiserver.yaml 2>/dev/null; then
     echo reloads
+  elif grep -q -e '--encryption-provider-config=' /etc/kubernetes/manifests/kube-apiserver.yaml 2>/dev/null; then
+    echo once
   else
     echo stays
   fi
   awk '$1 == "name:" && $2 == "kokctl-kms" && folder { print "folder " folder; exit } { folder = "" } /^ *- mountPath: / { folder = $3 }' \
     /etc/kubernetes/manifests/kube-apiserver.yaml 2>/dev/null
-  tr -d '"' <"$encryption" | awk '
+  [ ! -s "$encryption" ] || tr -d '"' <"$encryption" | awk '
     /^- resources:/ {
       sub(/^- resources: */, "")
       gsub(/[][ ]/, "")
@@ -130,11 +138,16 @@ pub(in super::super) fn read_keys(sections: &[Section<'_>]) -> Result<Encryption
     let wrong = || ParseError::new("encryption-keys", text);
     let is_sum = |sum: &&str| sum.len() == 64 && sum.bytes().all(|byte| byte.is_ascii_hexdigit());
     let mut lines = text.lines();
-    let mut sum = || lines.next().filter(is_sum).map(str::to_owned).ok_or_else(wrong);
+    let mut sum = || match lines.next() {
+        // The API server is started with a file that is not there, or is empty.
+        Some("lost") => Ok(String::new()),
+        line => line.filter(is_sum).map(str::to_owned).ok_or_else(wrong),
+    };
     let (digest, sum) = (sum()?, sum()?);
-    let reloads = lines.next() == Some("reloads");
+    let word = lines.next().unwrap_or_default();
+    let (is_read, reloads) = (matches!(word, "reloads" | "once"), word == "reloads");
     let mut lines = lines.peekable();
     let plugin_folder = lines.next_if(|line| line.starts_with("folder ")).and_then(|line| line.strip_prefix("folder ")).map(str::to_owned);
     let layout = read_layout(lines).unwrap_or_default();
-    Ok(EncryptionKeys { digest, sum, reloads, plugin_folder, layout })
+    Ok(EncryptionKeys { digest, sum, is_read, reloads, plugin_folder, layout })
 }

@@ -99,7 +99,12 @@ fn started(world: &mut World) {
         let manifest =
             host.paths.get("/etc/kubernetes/manifests/kube-apiserver.yaml").map(|manifest| manifest.content.clone()).unwrap_or_default();
         let encrypts = manifest.contains("encryption-provider-config");
-        assert!(!encrypts || host.reaches_plugins(), "an API server is started with a plugin that it can't reach");
+        assert!(
+            !encrypts || host.reaches_plugins(),
+            "an API server is started with a plugin that it can't reach: {} {:?}",
+            host.name,
+            host.encryption_keys()
+        );
         let keys = if manifest.contains("encryption-provider-config") { host.encryption_keys() } else { EncryptionKeys::default() };
         host.keys_read = Some(keys);
     }

@@ -321,15 +321,20 @@ impl Host {
 
     /// The keys to encrypt with that its file has.
     pub(crate) fn encryption_keys(&self) -> EncryptionKeys {
-        let Some(file) = self.paths.get(ENCRYPTION).filter(|file| !file.content.is_empty()) else { return EncryptionKeys::default() };
+        let manifest = self.paths.get("/etc/kubernetes/manifests/kube-apiserver.yaml").map(|manifest| manifest.content.as_str());
+        let encrypts = |manifest: &&str| manifest.contains("encryption-provider-config");
+        let Some(file) = self.paths.get(ENCRYPTION).filter(|file| !file.content.is_empty()) else {
+            let manifest = manifest.filter(encrypts);
+            let plugin_folder = manifest.and_then(super::encryption::plugin_folder);
+            return EncryptionKeys { is_read: manifest.is_some(), reloads: manifest.is_some(), plugin_folder, ..EncryptionKeys::default() };
+        };
         let keys = encryption_keys(&file.content);
-        let manifest = self.paths.get("/etc/kubernetes/manifests/kube-apiserver.yaml");
-        let reads = |manifest: &str| manifest.contains("encryption-provider-config") && !manifest.contains("# reads its keys once");
         EncryptionKeys {
             digest: file.sum.clone(),
             sum: sha256(format!("{keys:?}").as_bytes()),
-            reloads: manifest.is_none_or(|manifest| reads(&manifest.content)),
-            plugin_folder: manifest.and_then(|manifest| super::encryption::plugin_folder(&manifest.content)),
+            is_read: manifest.is_none_or(|manifest| encrypts(&manifest)),
+            reloads: manifest.is_none_or(|manifest| encrypts(&manifest) && !manifest.contains("# reads its keys once")),
+            plugin_folder: manifest.and_then(super::encryption::plugin_folder),
             layout: super::encryption::layout(&file.content),
         }
     }
@@ -337,7 +342,7 @@ impl Host {
     /// Whether its API server can be started with that file: what it names has to be shown to it.
     pub(crate) fn reaches_plugins(&self) -> bool {
         let EncryptionKeys { layout, plugin_folder, .. } = self.encryption_keys();
-        layout.plugins().all(|plugin| plugin_folder.as_deref() == Some(plugin.folder()))
+        layout.plugin_twice().is_none() && layout.plugins().all(|plugin| plugin_folder.as_deref() == Some(plugin.folder()))
     }
 
     /// The names of those.
