@@ -201,12 +201,12 @@ fn configuration(cluster: &Cluster, rotation: &KeyRotation<'_>, seen: &Seen, hos
     let (own, has) = (keys(seen, host), layout_of(cluster, seen, host));
     // Who encrypts already is led on later, and gets only what it has lost: it may not reach the plugin yet, and could not be started anew with a file that
     // names it.
-    let layout = match rotation.stage == KeyStage::Laid && own.is_read {
-        true => has.reachable(own.plugin_folder.as_deref()),
-        false => has.after(rotation.target, rotation.stage),
-    };
+    let restores = rotation.stage == KeyStage::Laid && own.is_read;
+    let layout = if restores { has.reachable(own.plugin_folder.as_deref()) } else { has.after(rotation.target, rotation.stage) };
     let found = seen.observations(&host.name).paths.get(ENCRYPTION).and_then(PathState::present);
-    if layout == own.layout || (found.is_none() && (rotation.stage > KeyStage::Read || rotation.target.writer.is_none())) {
+    // Where none was read, none is made on the way to nothing, nor after everybody else has one.
+    let is_needless = found.is_none() && !restores && (rotation.stage > KeyStage::Read || rotation.target.writer.is_none());
+    if layout == own.layout || is_needless {
         return None;
     }
     let names = layout.names();

@@ -163,11 +163,17 @@ fn neither_apply_nor_a_rotation_changes_who_encrypts() {
 /// A disk was full while the key was led to the plugin: who has lost its file reads what the others write by.
 #[test]
 fn one_whose_file_is_lost_on_the_way_is_led_on_with_the_others() {
-    for steps in [12, 18, 22] {
-        let mut world = on_the_way(THREE, SECRETS, KMS);
-        assert!(!driven(&mut world, 0, steps), "{steps}");
-        world.host("cp3").write("/etc/kubernetes/apiserver/encryption.yaml", 0o600, "");
-        assert!(driven(&mut world, 60, usize::MAX), "{steps}");
+    const FILE: &str = "/etc/kubernetes/apiserver/encryption.yaml";
+    for (from, to, steps) in
+        [(SECRETS, KMS, 12), (SECRETS, KMS, 18), (SECRETS, KMS, 22), (KMS, SECRETS, 5), (KMS, OFF, 0), (SECRETS, OFF, 3)]
+    {
+        let mut world = on_the_way(THREE, from, to);
+        assert!(!driven(&mut world, 0, steps), "{from} to {to} after {steps}");
+        match steps % 2 {
+            0 => world.host("cp3").write(FILE, 0o600, ""),
+            _ => drop(world.host("cp3").paths.remove(FILE)),
+        }
+        assert!(driven(&mut world, 60, usize::MAX), "{from} to {to} after {steps}");
         is_done(&world, steps);
     }
 }
