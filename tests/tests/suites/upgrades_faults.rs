@@ -100,6 +100,8 @@ fn a_budget_lets_no_pod_go(lab: &Lab, kokctl: &Kokctl<'_>) {
     kubectl(lab, &format!("patch deployment stays -p '{pinned}'"));
     kubectl(lab, "rollout status deployment/stays --timeout=60s");
     kubectl(lab, "create poddisruptionbudget stays --selector=app=stays --min-available=1");
+    // The pod of before the patch counts for it until it is gone.
+    kubectl(lab, "wait --for=jsonpath='{.status.expectedPods}'=1 --timeout=60s poddisruptionbudget/stays");
     let said = upgrade(kokctl, kokctl.bundle(), &["--yes"]);
     assert!(said.code == 3 && said.stderr.contains("budgets") && said.stderr.contains("stays"), "{said:?}");
     let said = upgrade(kokctl, kokctl.bundle(), &["--yes", "--ignore", "budgets", "--max-fail", "1"]);
