@@ -1,21 +1,24 @@
 //! kubeadm's documents, as far as more than one task needs them or a secret stands in them.
 
+mod encryption;
+
 use std::collections::BTreeMap;
 use std::fmt;
 use std::time::Duration;
 
 use ipnet::IpNet;
-use kok_crds::model::{Cluster, Host, KmsPlugin};
+use kok_crds::model::{Cluster, Host};
 use semver::Version;
 use serde::Serialize;
 
 use crate::components::ComponentsDocument;
-use crate::encryption::{Entry, Layout, Provider};
 use crate::identity::{address, certificate_names, endpoint_text};
 use crate::issued::kubeconfig_sums;
 use crate::network_plugins::plugin;
 use crate::operations::TOKEN_VALIDITY;
 use crate::templates::{TemplateError, render};
+
+pub use encryption::{encryption_configuration, encryption_keys, kms_plugins};
 
 /// kubeadm wants no manifests where a host joins; ours is that of the load balancer.
 const MANIFESTS_ARE_THERE: &str = "DirAvailable--etc-kubernetes-manifests";
@@ -213,101 +216,6 @@ pub(crate) fn join_beside(cluster: &Cluster, host: &Host, token: &str, balanced:
 /// [`TemplateError`] for a defect of the template.
 pub(crate) fn kubelet_configuration(cluster: &Cluster, host: &Host) -> Result<String, TemplateError> {
     render("kubeadm/kubelet.yaml.j2", &ControlPlaneDocument::new(cluster, host)?.of_version(cluster.kubelet_version(host)))
-}
-
-/// The API servers' EncryptionConfiguration of this layout, with these keys by their names: a secret. Keys that are not among them are left out.
-///
-/// # Errors
-/// [`TemplateError`] for a defect of the template.
-pub fn encryption_configuration(layout: &Layout, keys: &[(&str, &str)]) -> Result<String, TemplateError> {
-    #[derive(Serialize)]
-    struct Key<'a> {
-        name: &'a str,
-        secret: &'a str,
-    }
-    #[derive(Serialize)]
-    struct Plugin<'a> {
-        name: &'a str,
-        endpoint: String,
-        timeout: String,
-    }
-    /// Without keys and plugin it is what is not encrypted.
-    #[derive(Default, Serialize)]
-    struct Reader<'a> {
-        algorithm: &'static str,
-        keys: Vec<Key<'a>>,
-        plugin: Option<Plugin<'a>>,
-    }
-    #[derive(Serialize)]
-    struct Resources<'a> {
-        resources: &'a [String],
-        providers: Vec<Reader<'a>>,
-    }
-    #[derive(Serialize)]
-    struct Document<'a> {
-        entries: Vec<Resources<'a>>,
-    }
-    let mut entries = Vec::new();
-    for Entry { resources, providers } in layout.entries() {
-        let mut readers: Vec<Reader<'_>> = Vec::new();
-        for provider in providers {
-            let (algorithm, name) = match provider {
-                Provider::Key { algorithm, name } => (algorithm.as_str(), name),
-                Provider::Kms(plugin) => {
-                    let timeout = format!("{}ms", plugin.timeout_millis);
-                    let plugin = Plugin { name: &plugin.name, endpoint: plugin.endpoint(), timeout };
-                    readers.push(Reader { plugin: Some(plugin), ..Reader::default() });
-                    continue;
-                }
-                Provider::Identity => {
-                    readers.push(Reader::default());
-                    continue;
-                }
-            };
-            let key = keys.iter().find(|(known, _)| known == name).map(|(name, secret)| Key { name, secret });
-            match readers.last_mut().filter(|reader| reader.algorithm == algorithm) {
-                Some(reader) => reader.keys.extend(key),
-                None => readers.push(Reader { algorithm, keys: key.into_iter().collect(), plugin: None }),
-            }
-        }
-        entries.push(Resources { resources, providers: readers });
-    }
-    render("kube-apiserver/encryption.yaml.j2", &Document { entries })
-}
-
-/// The keys of an EncryptionConfiguration that kokctl has written, by their names and in their order, each once. None, if one of them has no text.
-#[must_use]
-pub fn encryption_keys(configuration: &str) -> Vec<(&str, &str)> {
-    let (mut keys, mut name): (Vec<(&str, &str)>, _) = (Vec::new(), None);
-    for line in configuration.lines().map(str::trim) {
-        if let Some(value) = line.strip_prefix("- name: ") {
-            name = Some(unquoted(value));
-        } else if let Some(value) = line.strip_prefix("secret: ") {
-            let key = name.take().map(|name| (name, unquoted(value)));
-            // It may stand in the entry of other resources, too.
-            keys.extend(key.filter(|key| !keys.contains(key)));
-        }
-    }
-    if keys.iter().all(|(name, key)| !name.is_empty() && !key.is_empty()) { keys } else { Vec::new() }
-}
-
-/// The KMS plugins of an EncryptionConfiguration, by names and sockets, each once; in the form that kokctl writes.
-#[must_use]
-pub fn kms_plugins(configuration: &str) -> Vec<(&str, &str)> {
-    let (mut plugins, mut name) = (Vec::new(), "");
-    for line in configuration.lines().map(str::trim) {
-        if let Some(value) = line.strip_prefix("name: ") {
-            name = unquoted(value);
-        } else if let Some(socket) = line.strip_prefix("endpoint: ").and_then(|value| KmsPlugin::socket_of(unquoted(value))) {
-            let plugin = (name, socket);
-            plugins.extend((!plugins.contains(&plugin)).then_some(plugin));
-        }
-    }
-    plugins
-}
-
-fn unquoted(value: &str) -> &str {
-    value.trim().trim_matches('"')
 }
 
 /// kubeadm's InitConfiguration with the run's bootstrap token: a secret.

@@ -116,25 +116,23 @@ impl Layout {
     /// The names of its keys, each once.
     #[must_use]
     pub fn names(&self) -> Vec<String> {
-        let mut names: Vec<String> = Vec::new();
-        for name in self.0.iter().flat_map(|entry| entry.providers.iter().filter_map(Provider::key)) {
-            if !names.iter().any(|known| known == name) {
-                names.push(name.to_owned());
-            }
-        }
-        names
+        self.each_once(Provider::key)
     }
 
     /// The names that stand before what is encrypted by it, each once, the writer's first.
     #[must_use]
     pub fn marks(&self) -> Vec<String> {
-        let mut marks: Vec<String> = Vec::new();
-        for mark in self.0.iter().flat_map(|entry| entry.providers.iter().filter_map(Provider::mark)) {
-            if !marks.iter().any(|known| known == mark) {
-                marks.push(mark.to_owned());
+        self.each_once(Provider::mark)
+    }
+
+    fn each_once(&self, name: impl Fn(&Provider) -> Option<&str>) -> Vec<String> {
+        let mut names: Vec<String> = Vec::new();
+        for name in self.0.iter().flat_map(|entry| entry.providers.iter().filter_map(&name)) {
+            if !names.iter().any(|known| known == name) {
+                names.push(name.to_owned());
             }
         }
-        marks
+        names
     }
 
     /// Its plugins.

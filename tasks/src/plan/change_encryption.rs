@@ -103,10 +103,14 @@ fn unknown(cluster: &Cluster, seen: &Seen) -> Option<Refusal> {
         }
     };
     let (mark, count) = values.encrypted.iter().find(|(mark, _)| !known.contains(key_of(mark)))?;
-    let refusal = Refusal::new(format!("values in etcd are encrypted with {}, a key that no control plane has", key_of(mark)));
+    let is_of_plugin = mark.starts_with("k8s:enc:kms:");
+    let who = if is_of_plugin { "by the KMS plugin" } else { "with" };
+    let what = if is_of_plugin { "which no control plane names" } else { "a key that no control plane has" };
+    let refusal = Refusal::new(format!("values in etcd are encrypted {who} {}, {what}", key_of(mark)));
     let refusal = refusal.at(format!("etcd, read on host {} ({})", host.name, host.address)).because(format!("{count} begin with {mark}"));
+    let back = if is_of_plugin { "the plugin, as a provider that reads," } else { "the key" };
     Some(refusal.hint(format!(
-        "put the key back into {} of all control planes, from a backup or the escrow; or delete these objects, if nobody needs them",
+        "put {back} back into {} of all control planes, from a backup or the escrow; or delete these objects, if nobody needs them",
         crate::api_files::ENCRYPTION
     )))
 }

@@ -13,6 +13,7 @@ use kok_crds::model::{Cluster, Host};
 
 use super::draft::{Draft, Edge};
 use super::graph::Plan;
+use super::id::StepId;
 use super::make::{Making, Seen, compared, defect, enter};
 use super::reason::Reason;
 use super::refusal::Refusal;
@@ -161,18 +162,24 @@ pub fn rotate_key(cluster: &Cluster, rotation: &KeyRotation<'_>, seen: &Seen) ->
         edges.extend(enter(&mut plan, draft).map_err(|refusal| vec![refusal])?);
     }
     if let (KeyStage::Rewritten, Some(speaker)) = (rotation.stage, cluster.control_planes().next()) {
-        let mut draft = Draft::new(&speaker.name, TASK);
-        let step = draft.add("rewritten", Operation::RewriteEncrypted(rewriting(cluster, rotation, seen)));
-        draft.within(REWRITTEN_WITHIN);
-        for read in &all_read {
-            draft.needs(&step, read, Reason::Because("what it writes until then may be encrypted with the key from before"));
-        }
+        let draft = rewritten(speaker, rewriting(cluster, rotation, seen), &all_read);
         edges.extend(enter(&mut plan, draft).map_err(|refusal| vec![refusal])?);
     }
     for Edge { later, earlier, reason } in edges {
         plan.order(&later, &earlier, reason).map_err(|sentence| vec![defect(sentence)])?;
     }
     compared(plan, seen, &Selection::whole())
+}
+
+/// All is written anew by one control plane, once each API server goes by its file.
+fn rewritten<'a>(speaker: &'a Host, rewriting: RewriteEncrypted, all_read: &[StepId]) -> Draft<'a> {
+    let mut draft = Draft::new(&speaker.name, TASK);
+    let step = draft.add("rewritten", Operation::RewriteEncrypted(rewriting));
+    draft.within(REWRITTEN_WITHIN);
+    for read in all_read {
+        draft.needs(&step, read, Reason::Because("what it writes until then may be encrypted with the key from before"));
+    }
+    draft
 }
 
 fn rewriting(cluster: &Cluster, rotation: &KeyRotation<'_>, seen: &Seen) -> RewriteEncrypted {
@@ -202,6 +209,9 @@ fn configuration(cluster: &Cluster, rotation: &KeyRotation<'_>, seen: &Seen, hos
     // Who encrypts already is led on later, and gets only what it has lost: it may not reach the plugin yet, and could not be started anew with a file that
     // names it.
     let restores = rotation.stage == KeyStage::Laid && own.is_read;
+    if restores && !own.digest.is_empty() {
+        return None;
+    }
     let layout = if restores { has.reachable(own.plugin_folder.as_deref()) } else { has.after(rotation.target, rotation.stage) };
     let found = seen.observations(&host.name).paths.get(ENCRYPTION).and_then(PathState::present);
     // Where none was read, none is made on the way to nothing, nor after everybody else has one.

@@ -95,10 +95,7 @@ fn other(cluster: &Cluster, seen: &Seen) -> Option<Refusal> {
     let runs = |host: &&Host| matches!(seen.observations(&host.name).paths.get(MANIFEST), Some(PathState::Present(_)));
     let known: Vec<(&Host, Layout)> = cluster.control_planes().filter_map(|host| Some((host, layout(seen, host)?))).collect();
     let at = |host: &Host| format!("host {} ({})", host.name, host.address);
-    let place = |variable: &str| {
-        let position = cluster.position_of(&format!("spec.vars.{variable}")).or(cluster.position_of("spec.vars.kube_encrypt_secret_data"));
-        position.map_or_else(|| variable.to_owned(), ToString::to_string)
-    };
+    let place = |variable| place(cluster, variable);
     if !wanted.enabled {
         // What somebody has written by hand may have keys of which nothing is known here.
         let (host, _) = known.iter().find(|(_, layout)| layout.is_empty() || layout.encrypts())?;
@@ -111,8 +108,7 @@ fn other(cluster: &Cluster, seen: &Seen) -> Option<Refusal> {
             return None;
         }
         let host = cluster.control_planes().find(runs)?;
-        let refusal =
-            Refusal::new("the file asks for encryption, and the cluster that runs does not encrypt").at(place("kube_encrypt_secret_data"));
+        let refusal = Refusal::new("the file asks for encryption, and the cluster that runs does not encrypt").at(place(ENABLED));
         return Some(refusal.because(format!("the API server of {} was started without it", host.name)).hint(CHANGES));
     }
     if let Some(refusal) = leaves_plugin(&known, wanted) {
@@ -122,6 +118,18 @@ fn other(cluster: &Cluster, seen: &Seen) -> Option<Refusal> {
     let (words, variable) = difference(layout, wanted);
     Some(Refusal::new(words).at(at(host)).because(format!("{} asks for something else", place(variable))).hint(CHANGES))
 }
+
+/// Where the file says this of encryption, by its field or variable, or that there is any.
+fn place(cluster: &Cluster, (field, variable): (&str, &str)) -> String {
+    let [field, of_variable] = [format!("spec.encryption.{field}"), format!("spec.vars.{variable}")];
+    let paths = [field.as_str(), of_variable.as_str(), "spec.encryption.enabled", "spec.vars.kube_encrypt_secret_data"];
+    paths.iter().find_map(|path| cluster.position_of(path)).map_or_else(|| variable.to_owned(), ToString::to_string)
+}
+
+const ENABLED: (&str, &str) = ("enabled", "kube_encrypt_secret_data");
+const ALGORITHM: (&str, &str) = ("algorithm", "kube_encryption_algorithm");
+const ENDPOINT: (&str, &str) = ("kms.endpoint", "kube_encryption_kms_endpoint");
+const RESOURCES: (&str, &str) = ("resources", "kube_encryption_resources");
 
 /// While the file leads away from a plugin, its folder would be taken from API servers that read by it.
 fn leaves_plugin(known: &[(&Host, Layout)], wanted: &Encryption) -> Option<Refusal> {
@@ -136,15 +144,15 @@ fn leaves_plugin(known: &[(&Host, Layout)], wanted: &Encryption) -> Option<Refus
     Some(refusal.because(because).hint("`kokctl secrets change-encryption` goes on with it, and has to come to its end first"))
 }
 
-/// How a layout differs from what the file asks for, and the variable that asks.
-fn difference(layout: &Layout, wanted: &Encryption) -> (String, &'static str) {
+/// How a layout differs from what the file asks for, and the field and variable that ask.
+fn difference(layout: &Layout, wanted: &Encryption) -> (String, (&'static str, &'static str)) {
     let with = |provider: &Provider| provider.is_asked_by(wanted);
     let writers = || layout.entries().iter().flat_map(|entry| &entry.providers).filter(|provider| **provider != Provider::Identity);
     if !writers().any(with) {
         let is = writers().next().map_or_else(|| "encrypts nothing any more".to_owned(), |is| format!("encrypts with {}", is.word()));
         let same = wanted.kms.as_ref().is_some_and(|plugin| writers().any(|provider| provider.mark() == Some(&plugin.name)));
         let otherwise = if same { ", reached otherwise" } else { "" };
-        let variable = if wanted.kms.is_some() { "kube_encryption_kms_endpoint" } else { "kube_encryption_algorithm" };
+        let variable = if wanted.kms.is_some() { ENDPOINT } else { ALGORITHM };
         return (format!("the cluster {is}, the file asks for {}{otherwise}", wanted.word()), variable);
     }
     let words = match wanted.resources.iter().find(|name| !layout.providers(name).iter().any(with)) {
@@ -154,7 +162,7 @@ fn difference(layout: &Layout, wanted: &Encryption) -> (String, &'static str) {
             format!("the cluster encrypts {}, and the file does not ask for it", layout.resources().find(is_left_out).unwrap_or_default())
         }
     };
-    (words, "kube_encryption_resources")
+    (words, RESOURCES)
 }
 
 /// Whether a layout neither is what the file asks for nor leads there.

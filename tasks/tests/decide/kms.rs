@@ -7,7 +7,7 @@ use kok_tasks::observe::Kind;
 use kok_tasks::plan::{encryption_change, key_to_encrypt_with};
 
 use crate::bootstrap::told;
-use crate::support::change_encryption::{chosen, driven, is_done, seen, with, world_of};
+use crate::support::change_encryption::{are_killed, chosen, driven, is_done, made, seen, with, world_of};
 use crate::support::world::World;
 use crate::support::{NOW, own_etcd_of_three};
 
@@ -53,24 +53,7 @@ fn on_the_way(text: &str, from: &str, to: &str) -> World {
 fn every_way_to_a_plugin_and_from_it_can_be_killed() {
     let ways =
         [(OFF, KMS), (KMS, OFF), (SECRETS, KMS), (KMS, SECRETS), (KMS, OTHER), (KMS, MOVED), (OFF, TWO_BREADTHS), (KMS, MORE_BY_KEY)];
-    for (way, (from, to)) in ways.into_iter().enumerate() {
-        let world = on_the_way(THREE, from, to);
-        // Not all of them, for each takes a while: those of one way lie between those of another.
-        let mut steps = way;
-        loop {
-            let mut world = world.clone();
-            let is_whole = driven(&mut world, 0, steps);
-            if !is_whole {
-                assert!(driven(&mut world, 3600, usize::MAX), "{from} to {to} after {steps}");
-            }
-            is_done(&world, steps);
-            if is_whole {
-                break;
-            }
-            steps += 11;
-        }
-        assert!(steps > 3, "{from} to {to}: {steps} steps");
-    }
+    are_killed(ways.map(|(from, to)| (format!("{from} to {to}"), on_the_way(THREE, from, to))), 11);
 }
 
 #[test]
@@ -146,6 +129,7 @@ fn what_keeps_it_from_being_changed_is_said() {
 fn neither_apply_nor_a_rotation_changes_who_encrypts() {
     let says = |from: &str, to: &str| told(&kok_tasks::preconditions::check(&with(THREE, to), &on_the_way(THREE, from, to).seen()));
     let said = says(SECRETS, KMS);
+    assert!(said.contains("cluster.yaml:"), "where the file asks for it: {said}");
     assert!(
         said.contains("encrypts with secretbox, the file asks for the KMS plugin vault") && said.contains("change-encryption"),
         "{said}"
@@ -187,6 +171,30 @@ fn one_that_comes_back_from_before_is_led_to_the_plugin_too() {
     *world.host("cp3") = before.hosts["cp3"].clone();
     let change = chosen(&world, 60).unwrap();
     assert!(change.starts && change.before.is_some_and(|before| before.reaches.is_some()));
+}
+
+/// Somebody has brought a plugin by hand, with a volume of his own: nothing is taken out of the file that his API servers read by.
+#[test]
+fn what_somebody_has_written_of_a_plugin_stays_in_the_file() {
+    let mut world = on_the_way(THREE, KMS, KMS);
+    for host in world.hosts.values_mut() {
+        if let Some(manifest) = host.paths.get_mut("/etc/kubernetes/manifests/kube-apiserver.yaml") {
+            manifest.content = manifest.content.replace("kokctl-kms", "mine");
+        }
+    }
+    let change = chosen(&world, 0).unwrap();
+    assert!(change.starts && made(&world, &change.target, kok_tasks::plan::KeyStage::Laid).is_empty());
+}
+
+#[test]
+fn values_of_a_plugin_that_nobody_names_are_found_before_anything_is_changed() {
+    let mut world = on_the_way(THREE, OFF, SECRETS);
+    let plugin = with(THREE, KMS).settings.security.encryption.kms.unwrap();
+    world.api.stored.insert(("secrets".to_owned(), Provider::Kms(plugin)), 3);
+    let mut seen = seen(&world);
+    seen.add_observations("cp1", world.look("cp1", [kok_tasks::observe::Look::EncryptedValues].into_iter()));
+    let said = told(&encryption_change(&world.cluster, &seen, NOW).unwrap_err());
+    assert!(said.contains("encrypted by the KMS plugin vault, which no control plane names"), "{said}");
 }
 
 /// While the file leads away from a plugin, a run of `apply` would take its folder from API servers that read by it.

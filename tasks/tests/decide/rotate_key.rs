@@ -3,16 +3,16 @@
 use kok_crds::model::Cluster;
 use kok_tasks::change::{ChangeKind, Verdict};
 use kok_tasks::encryption::Target;
-use kok_tasks::facts::HostFacts;
 use kok_tasks::observe::{ApiServerState, EncryptionKeys, EncryptionRead, Observations, StoredValues};
 use kok_tasks::operations::{Operation, ReadsEncryption, RewriteEncrypted};
-use kok_tasks::plan::{KeyRotation, KeyStage, Making, Plan, Refusal, Seen, key_to_encrypt_with, rotate_key, rotate_key_looks};
+use kok_tasks::plan::{KeyStage, Plan, Refusal, key_to_encrypt_with};
 
 use crate::bootstrap::told;
+use crate::support::change_encryption::{made, seen};
 use crate::support::encryption::secretbox;
 use crate::support::secrets::JOINING;
 use crate::support::world::World;
-use crate::support::{NOW, cluster_of, good_facts, own_etcd_of_three, step_id};
+use crate::support::{NOW, cluster_of, own_etcd_of_three, step_id};
 
 const ONE: &str = include_str!("../fixtures/cluster.yaml");
 const THREE: &str = include_str!("../fixtures/highly-available.yaml");
@@ -31,38 +31,12 @@ fn world_of(text: &str) -> World {
     world
 }
 
-/// What a first look for this sees, which is less than one for `apply`.
-fn seen(world: &World) -> Seen {
-    let mut seen = Seen::default();
-    for (host, number) in world.cluster.hosts.iter().zip(11..) {
-        let cluster = world.hosts[&host.name].has("/var/lib/kokctl/cluster").then(|| world.cluster.name.clone());
-        seen.add_facts(&host.name, HostFacts { cluster, ..good_facts(&host.name, number) });
-        seen.add_observations(&host.name, world.look(&host.name, rotate_key_looks(&world.cluster, host).iter()));
-    }
-    seen
-}
-
 fn key_of(target: &Target) -> String {
     target.key().unwrap().to_owned()
 }
 
 fn chosen(world: &World, later: i64) -> Result<Target, Vec<Refusal>> {
     key_to_encrypt_with(&world.cluster, &seen(world), NOW + later)
-}
-
-fn made(world: &World, target: &Target, stage: KeyStage) -> Plan {
-    let mut seen = seen(world);
-    loop {
-        match rotate_key(&world.cluster, &KeyRotation { target, stage }, &seen).unwrap() {
-            Making::Made(plan) => return *plan,
-            Making::LookFirst(asked) => {
-                for (host, looks) in asked {
-                    seen.add_observations(&host, world.look(&host, looks.iter()));
-                }
-            }
-            other => panic!("{other:?}"),
-        }
-    }
 }
 
 fn names(world: &World) -> Vec<Vec<String>> {

@@ -1,7 +1,8 @@
 //! A cluster whose encryption is changed, stage by stage, as the engine does it.
 
 use kok_crds::model::Cluster;
-use kok_tasks::encryption::Provider;
+use kok_tasks::encryption::{Provider, Target};
+use kok_tasks::facts::HostFacts;
 use kok_tasks::observe::EncryptionKeys;
 use kok_tasks::plan::{
     EncryptionChange, KeyRotation, KeyStage, Making, Plan, Refusal, Seen, encryption_change, rotate_key, rotate_key_looks,
@@ -26,11 +27,12 @@ pub(crate) fn world_of(text: &str, vars: &str) -> World {
     world
 }
 
+/// What a first look for this sees, which is less than one for `apply`.
 pub(crate) fn seen(world: &World) -> Seen {
     let mut seen = Seen::default();
     for (host, number) in world.cluster.hosts.iter().zip(11..) {
         let cluster = world.hosts[&host.name].has("/var/lib/kokctl/cluster").then(|| world.cluster.name.clone());
-        seen.add_facts(&host.name, kok_tasks::facts::HostFacts { cluster, ..good_facts(&host.name, number) });
+        seen.add_facts(&host.name, HostFacts { cluster, ..good_facts(&host.name, number) });
         seen.add_observations(&host.name, world.look(&host.name, rotate_key_looks(&world.cluster, host).iter()));
     }
     seen
@@ -40,10 +42,11 @@ pub(crate) fn chosen(world: &World, later: i64) -> Result<EncryptionChange, Vec<
     encryption_change(&world.cluster, &seen(world), NOW + later)
 }
 
-pub(crate) fn made(world: &World, change: &EncryptionChange, stage: KeyStage) -> Plan {
+/// The plan of a stage, after all the looks that it asks for.
+pub(crate) fn made(world: &World, target: &Target, stage: KeyStage) -> Plan {
     let mut seen = seen(world);
     loop {
-        match rotate_key(&world.cluster, &KeyRotation { target: &change.target, stage }, &seen).unwrap() {
+        match rotate_key(&world.cluster, &KeyRotation { target, stage }, &seen).unwrap() {
             Making::Made(plan) => return *plan,
             Making::LookFirst(asked) => {
                 for (host, looks) in asked {
@@ -67,7 +70,7 @@ pub(crate) fn driven(world: &mut World, later: i64, mut steps: usize) -> bool {
             // Between them it is `apply`: of the cluster as its API servers are to be started first, or of the file.
             let first = change.before.clone().filter(|_| stage.is_none() && !is_last);
             let plan = match (stage, first) {
-                (Some(stage), _) => made(world, &change, stage),
+                (Some(stage), _) => made(world, &change.target, stage),
                 (None, None) => world.plan(),
                 (None, Some(encryption)) => {
                     let wanted = std::mem::replace(&mut world.cluster.settings.security.encryption, encryption);
@@ -128,4 +131,25 @@ pub(crate) fn is_done(world: &World, after: usize) {
         assert_eq!(left, if wanted.enabled { 2 } else { 0 }, "after {after}");
     }
     assert!(world.plan().is_empty(), "after {after}");
+}
+
+/// Ways from worlds to how their files ask for it, each cut off after so many steps and gone on with. Not after each of them, for that takes a while: one way is
+/// cut off between the cuts of another.
+pub(crate) fn are_killed(ways: impl IntoIterator<Item = (String, World)>, every: usize) {
+    for (way, (called, world)) in ways.into_iter().enumerate() {
+        let mut steps = way;
+        loop {
+            let mut world = world.clone();
+            let is_whole = driven(&mut world, 0, steps);
+            if !is_whole {
+                assert!(driven(&mut world, 3600, usize::MAX), "{called} after {steps}");
+            }
+            is_done(&world, steps);
+            if is_whole {
+                break;
+            }
+            steps += every;
+        }
+        assert!(steps >= every, "{called}: {steps} steps");
+    }
 }

@@ -66,11 +66,14 @@ impl Command {
     }
 
     /// The stages that it comes to, as `engine::upgrade` makes them of what hosts say.
-    pub(super) fn stages(&self, world: &World) -> Result<Vec<Stage>, String> {
+    fn stages(&self, world: &World) -> Result<Vec<Stage>, String> {
+        self.stages_to(file(world), world)
+    }
+
+    /// The same where the cluster's file is this one.
+    pub(super) fn stages_to(&self, file: Cluster, world: &World) -> Result<Vec<Stage>, String> {
         let mut world = world.clone();
-        if world.cluster.kubernetes_version != NEW.parse().unwrap() {
-            world.cluster = file(&world);
-        }
+        world.cluster = file;
         let running = Running::of(&world.cluster, &world.seen_before_upgrade()).map_err(|refusals| format!("{refusals:?}"))?;
         let hops = hops(self.turn, &world.cluster, &running, &NEW.parse().unwrap(), &world.bundle);
         let mut hops = hops.map_err(|refused| format!("{refused:?}"))?;

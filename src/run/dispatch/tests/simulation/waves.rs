@@ -23,9 +23,7 @@ fn file(version: &str, serial: &str) -> Cluster {
 /// How the stage of workers goes where so many may be away.
 fn upgraded(serial: &str) -> Wave {
     let mut world = upgradable(file(OLD, serial));
-    world.cluster = file(NEW, serial);
-    let command = upgrading::Command::default();
-    for stage in command.stages(&world).unwrap() {
+    for stage in upgrading::Command::default().stages_to(file(NEW, serial), &world).unwrap() {
         let is_of_workers = stage.name == StageName::Kubelets && stage.hosts.iter().any(|host| host.starts_with("worker"));
         world.cluster = stage.cluster;
         let plan = world.plan();
