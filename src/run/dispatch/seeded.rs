@@ -59,11 +59,13 @@ pub(super) enum Bug {
     AnyPatchOfEtcd,
     /// Nobody drains nodes.
     NobodyDrains,
+    /// Nobody waits until a kubelet of another version has made static pods anew.
+    PodsNotAwaited,
 }
 
 #[cfg(test)]
 impl Bug {
-    pub(super) const ALL: [Self; 20] = [
+    pub(super) const ALL: [Self; 21] = [
         Self::GateNotAsked,
         Self::WaitsGoOn,
         Self::DoubtfulIsHealthy,
@@ -84,11 +86,12 @@ impl Bug {
         Self::KubeletsFirst,
         Self::AnyPatchOfEtcd,
         Self::NobodyDrains,
+        Self::PodsNotAwaited,
     ];
 
     /// Whether only an upgrade shows it.
     pub(super) fn is_of_upgrades(self) -> bool {
-        matches!(self, Self::KubeletsFirst | Self::AnyPatchOfEtcd | Self::NobodyDrains)
+        matches!(self, Self::KubeletsFirst | Self::AnyPatchOfEtcd | Self::NobodyDrains | Self::PodsNotAwaited)
     }
 
     /// What has to say so of those that one oracle alone is there for; any may of the others.
@@ -100,6 +103,7 @@ impl Bug {
             Self::KubeletsFirst => "newer than an API server",
             Self::AnyPatchOfEtcd => "has etcd",
             Self::NobodyDrains => "beside pods",
+            Self::PodsNotAwaited => "makes static pods anew while",
             Self::EpochNotRaised => "S6: ",
             _ => "",
         }

@@ -115,19 +115,21 @@ fn runs(seen: &Observations, unit: &str) -> bool {
     seen.units.get(unit).is_some_and(|unit| unit.active == "active")
 }
 
-/// Says that a step starts the kubelet of a worker anew, which waits for the first control plane to go through it, and for a worker before it: what
-/// a kubelet does not start with is found there, and goes no further. One that is no node or not Ready is mended at once.
+/// Says that a step starts the kubelet of a worker anew, which waits for the first control plane to go through it, in an upgrade for all of them, and for
+/// a worker before it: what a kubelet does not start with is found there, and goes no further. One that is no node or not Ready is mended at once.
 pub(super) fn kubelet_needed_by(view: &HostView<'_>, draft: &mut Draft<'_>, step: &StepId) {
     if !still_ready::was_ready(view, view.host) {
         return;
     }
     let (cluster, seen) = (view.cluster(), view.seen);
-    let mut whole = cluster.control_planes().filter(|host| standing(cluster, seen, host) == Standing::Everything);
-    let first = whole.find(|host| still_ready::was_node(view, host));
+    let whole = cluster.control_planes().filter(|host| standing(cluster, seen, host) == Standing::Everything);
+    // A kubelet of another version makes the load balancer anew, which takes every API server for ready at first: those of control planes have to be.
+    let most = if cluster.underway.is_some() { usize::MAX } else { 1 };
+    let before = whole.filter(|host| still_ready::was_node(view, host)).take(most);
     for ends in workers_that_end(view) {
         draft.needs(step, &ends, Reason::While("what keeps a worker's kubelet from running may keep the others from it, too"));
     }
-    for works in first.into_iter().chain(worker_before(view)).flat_map(|host| still_ready::of(view, host)) {
+    for works in before.chain(worker_before(view)).flat_map(|host| still_ready::of(view, host)) {
         draft.needs(
             step,
             &works,

@@ -10,7 +10,7 @@ use kok_crds::model::Host;
 use super::{control_plane, kubelet_join, vacated};
 use crate::change::Verdict;
 use crate::observe::{KubernetesState, PathState};
-use crate::operations::{KUBELET_CONF, KubeletRegisters, KubeletStays, NodesReady, Operation, kept_out};
+use crate::operations::{KUBELET_CONF, KubeletRegisters, KubeletStays, NodesReady, Operation, StaticPodsSettled, kept_out};
 use crate::plan::{Draft, HostView, Reason, Refusal, StepId, StepName};
 
 /// The step, of the task that starts the kubelet, after which a node that was Ready is so again.
@@ -58,6 +58,28 @@ pub(super) fn registers(view: &HostView<'_>, draft: &mut Draft<'_>, mark: Option
     mark.into_iter().for_each(|mark| draft.needs(mark, &step, Reason::Because("there is no node to mark before")));
 }
 
+/// The step after which static pods are what a kubelet of another version makes of them.
+const SETTLED: StepName<'static> = StepName::new(control_plane::STILL_READY.task(), "settled");
+
+/// Whether the kubelet of a control plane gets another version, and so may make its static pods anew.
+fn settles(view: &HostView<'_>, host: &Host) -> bool {
+    host.roles.control_plane && view.cluster().underway.is_some() && was_node(view, host) && vacated::gets_another(view, host)
+}
+
+/// Its node may be Ready before it has begun to.
+fn settled(view: &HostView<'_>, draft: &mut Draft<'_>, stays: &StepId, by: &[StepName<'_>]) -> Option<StepId> {
+    if !settles(view, view.host) {
+        return None;
+    }
+    let was_started_microseconds = view.observations().units.get("kubelet.service").map(|unit| unit.started_microseconds);
+    let with_etcd = view.host.roles.etcd && !view.cluster().has_etcd_units();
+    let step = draft.add(SETTLED.name(), Operation::StaticPodsSettled(StaticPodsSettled { was_started_microseconds, with_etcd }));
+    draft.within(WAIT);
+    draft.needs(&step, stays, Reason::Because("a kubelet that ends makes nothing"));
+    started_anew(view, draft, &step, by);
+    Some(step)
+}
+
 /// The step after which a worker of a pool has been Ready for as long as its pool says.
 const SOAKED: StepName<'static> = StepName::new(kubelet_join::STILL_READY.task(), "soaked");
 
@@ -92,7 +114,8 @@ pub(super) fn of(view: &HostView<'_>, host: &Host) -> impl Iterator<Item = StepI
     let ready = was_ready(view, host).then(|| still_ready_step(host));
     let takes_pods = vacated::takes_pods(view, host);
     let soaked = is_soaked(view, host).then(|| SOAKED.on(&host.name));
-    goes_on(view, host).into_iter().chain(ready).chain(takes_pods).chain(soaked)
+    let settled = settles(view, host).then(|| SETTLED.on(&host.name));
+    goes_on(view, host).into_iter().chain(settled).chain(ready).chain(takes_pods).chain(soaked)
 }
 
 /// The step after which the kubelet of a host that was a node before the run is known to go on.
@@ -127,6 +150,7 @@ pub(super) fn plan(view: &HostView<'_>, draft: &mut Draft<'_>, by: &[StepName<'_
     let stays = draft.add(GOES_ON, Operation::KubeletStays(KubeletStays { was_started_microseconds, for_at_least: Duration::ZERO }));
     draft.within(STAYS_WAIT);
     started_anew(view, draft, &stays, by);
+    let settled = settled(view, draft, &stays, by);
     if was_ready(view, view.host) {
         // It can be asked about whatever else is changed: the administrators had their rights before the run.
         let ready =
@@ -134,6 +158,9 @@ pub(super) fn plan(view: &HostView<'_>, draft: &mut Draft<'_>, by: &[StepName<'_
         draft.within(WAIT + view.cluster().settings.components.kubelet_of(view.host).status_update_frequency());
         draft.needs(&ready, &stays, Reason::Because("a kubelet that ends says nothing more"));
         started_anew(view, draft, &ready, by);
+        if let Some(settled) = settled {
+            draft.needs(&ready, &settled, Reason::Because("what is made anew after it is said would not be known"));
+        }
         vacated::after(view, draft, &ready)?;
         soak(view, draft, &ready, by)?;
     }

@@ -33,10 +33,10 @@ pub(super) fn is_planned(view: &HostView<'_>, host: &Host) -> bool {
     view.cluster().is_drained(host) && still_ready::was_ready(view, host)
 }
 
-/// Whether the kubelet is still to get its version; one of which nobody knows what it is may be.
-fn gets_another(view: &HostView<'_>) -> bool {
-    let versions = view.observations().versions.as_ref().and_then(|versions| versions.get(KUBELET));
-    versions.is_none_or(|is| is.all().any(|version| version != view.cluster().kubelet_version(view.host)))
+/// Whether the kubelet of a host is still to get its version; one of which nobody knows what it is may be.
+pub(super) fn gets_another(view: &HostView<'_>, host: &Host) -> bool {
+    let versions = view.seen.observations(&host.name).versions.as_ref().and_then(|versions| versions.get(KUBELET));
+    versions.is_none_or(|is| is.all().any(|version| version != view.cluster().kubelet_version(host)))
 }
 
 /// Where an API server is away nobody can say that a node is Ready, or drain it; and no kubelet may be newer than one that comes back.
@@ -56,7 +56,7 @@ fn all_answer(view: &HostView<'_>) -> Result<(), Refusal> {
 
 /// Says that a step starts a kubelet when no pod is left that has to leave. The first step, which waits for the turn of the host, if there is one.
 pub(super) fn before(view: &HostView<'_>, draft: &mut Draft<'_>, starts: &StepId) -> Result<Option<StepId>, Refusal> {
-    if view.cluster().is_drained(view.host) && gets_another(view) {
+    if view.cluster().is_drained(view.host) && gets_another(view, view.host) {
         all_answer(view)?;
     }
     if !is_planned(view, view.host) {

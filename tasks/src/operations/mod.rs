@@ -47,6 +47,7 @@ mod remove_node;
 mod reset;
 mod signing_certificate;
 mod static_pods;
+mod static_pods_settled;
 mod tasks_of;
 mod time_sync;
 mod tokens;
@@ -106,6 +107,7 @@ pub use remove_node::RemoveNode;
 pub use reset::{RESET_BEGUN, Reset};
 pub use signing_certificate::{SIGNING_CERTIFICATE, SigningCertificate};
 pub use static_pods::{Component, FOUNDERS_LINK, MEMBER_DATA, StaticPods};
+pub use static_pods_settled::StaticPodsSettled;
 pub use time_sync::TimeSynchronised;
 pub use tokens::{RemoveTokens, TOKEN_PREFIX};
 pub use trust::TrustStore;
@@ -222,6 +224,8 @@ operations! {
     PublishTrust,
     /// Controller manager and scheduler run.
     ControllersRun,
+    /// What a kubelet of another version makes of static pods is over.
+    StaticPodsSettled,
     /// Labels and taints of a node.
     MarkNode,
     /// The kubelet has a certificate of its own.

@@ -11,7 +11,7 @@ use kok_tasks::observe::{
 };
 use kok_tasks::operations::{
     ApiServerReady, BootstrapToken, ControllersRun, EtcdMemberReady, KubeletStart, KubeletStays, LoadBalancersReady, NodesReady, Operation,
-    RemoveTokens, WorkloadReady,
+    RemoveTokens, StaticPodsSettled, WorkloadReady,
 };
 use kok_tasks::plan::{Action, Step, StepId};
 use serde_json::{Value, json};
@@ -80,6 +80,40 @@ fn controllers_run_when_both_have_got_over_their_start() {
     assert_eq!(of(&[(manager, 7), (scheduler, 8)]), "kube-scheduler was started just now");
     assert_eq!(of(&[(scheduler, 2)]), "kube-controller-manager does not run");
     assert_eq!(of(&[(manager, 2), ("kube-apiserver", 2)]), "kube-scheduler does not run");
+}
+
+/// A node says that it is Ready before the new kubelet has made its static pods anew, and old and new ones run beside each other for a moment.
+#[test]
+fn static_pods_are_settled_when_the_new_kubelet_has_made_them_anew_or_does_not() {
+    let settled = |with_etcd| StaticPodsSettled { was_started_microseconds: Some(1_000_000), with_etcd };
+    let at = |kubelet_seconds: u64, now_seconds: u64, programs: &[(&str, u64)]| {
+        let started_microseconds = kubelet_seconds * 1_000_000;
+        let unit = UnitState { active: "active".into(), started_microseconds, ..UnitState::default() };
+        let nanoseconds = |seconds: u64| i128::from(seconds) * 1_000_000_000;
+        Observations {
+            units: [("kubelet.service".to_owned(), unit)].into(),
+            programs: Some(programs.iter().map(|(name, seconds)| ((*name).to_owned(), nanoseconds(*seconds))).collect()),
+            monotonic_microseconds: now_seconds * 1_000_000,
+            clock_nanoseconds: nanoseconds(now_seconds),
+            api_server: Some(ApiServerState::Ready),
+            ..Observations::default()
+        }
+    };
+    let (server, manager, scheduler) = ("kube-apiserver", "kube-controller-manager", "kube-scheduler");
+    let of = |seen: &Observations| said(&Operation::StaticPodsSettled(settled(false)), seen);
+    let old = [(server, 5), (manager, 5), (scheduler, 5)];
+    assert_eq!(of(&at(10, 14, &old)), "the new kubelet may still make kube-apiserver anew");
+    assert_eq!(of(&at(10, 40, &old)), "same", "one that knows them makes nothing anew");
+    assert_eq!(of(&at(1, 14, &old)), "same", "the kubelet from before does not either");
+    assert_eq!(of(&at(10, 15, &[(server, 13), (manager, 12), (scheduler, 12)])), "kube-apiserver was started just now");
+    assert_eq!(of(&at(10, 16, &[(server, 13), (manager, 12), (scheduler, 5)])), "the new kubelet may still make kube-scheduler anew");
+    assert_eq!(of(&at(10, 16, &[(server, 13), (manager, 12)])), "kube-scheduler does not run");
+    let new = at(10, 16, &[(server, 13), (manager, 12), (scheduler, 12)]);
+    assert_eq!(of(&new), "same");
+    let away = Observations { api_server: Some(ApiServerState::NotReady("[-]etcd failed".into())), ..new.clone() };
+    assert_eq!(of(&away), "the API server is not ready yet: etcd");
+    let with_etcd = |seen: &Observations| said(&Operation::StaticPodsSettled(settled(true)), seen);
+    assert_eq!(with_etcd(&new), "etcd does not run");
 }
 
 #[test]

@@ -226,6 +226,8 @@ fn each_node_is_drained_before_its_kubelet_is_changed_and_takes_pods_again() {
         PLANES.map(|host| (host, "control-plane", "kubelet")).into_iter().chain(WORKERS.map(|host| (host, "kubelet-join", "joined")))
     {
         let steps = ["cordoned", starts, "still-ready", "takes-pods"];
+        let settled = format!("{host}/{task}/settled");
+        assert_eq!(changed.contains(&settled), PLANES.contains(&host), "{host}: a kubelet of another version makes static pods anew");
         assert!(steps.iter().all(|step| changed.contains(&format!("{host}/{task}/{step}"))), "{host}: {changed:?}");
         ordered(
             &plan,
@@ -239,7 +241,13 @@ fn each_node_is_drained_before_its_kubelet_is_changed_and_takes_pods_again() {
         );
     }
     ordered(&plan, &[("cp1", "control-plane", "takes-pods"), ("cp2", "control-plane", "cordoned")]);
-    ordered(&plan, &[("cp1", "control-plane", "takes-pods"), ("worker1", "kubelet-join", "cordoned")]);
+    let kubelet_of_cp1 = [("cp1", "control-plane", "kubelet"), ("cp1", "control-plane", "settled"), ("cp2", "control-plane", "cordoned")];
+    ordered(&plan, &kubelet_of_cp1);
+    ordered(&plan, &[("cp1", "control-plane", "settled"), ("cp1", "control-plane", "still-ready")]);
+    // The load balancer of a worker is made anew with its kubelet, and takes every API server for ready at first.
+    for plane in PLANES {
+        ordered(&plan, &[(plane, "control-plane", "takes-pods"), ("worker1", "kubelet-join", "cordoned")]);
+    }
     ordered(&plan, &[("worker1", "kubelet-join", "takes-pods"), ("worker2", "kubelet-join", "cordoned")]);
 }
 

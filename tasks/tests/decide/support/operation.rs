@@ -74,6 +74,14 @@ impl World {
                 let annotations = self.api.annotations.entry(mark.node.clone()).or_default();
                 annotations.retain(|key, _| !mark.back.annotations.contains(key));
             }
+            Operation::StaticPodsSettled(settled) => {
+                let host = self.host(host);
+                host.programs.extend(settled.with_etcd.then(|| ("etcd".to_owned(), 0)));
+                host.programs.values_mut().for_each(|started| *started = host.now);
+                // A program that ends at once has ended by then.
+                host.now += 5;
+                self.settle();
+            }
             Operation::KubeletRegisters(_) => {
                 self.host(host).start("kubelet.service");
                 self.settle();

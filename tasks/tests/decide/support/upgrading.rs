@@ -112,8 +112,20 @@ impl World {
         let unit = self.hosts[host].units.get("kubelet.service");
         let is_since = unit.is_some_and(|unit| unit.active == "active" && unit.started_microseconds > file.changed * 1_000_000);
         let before = self.hosts[host].versions.get(KUBELET).and_then(|installed| installed.running.clone());
-        let running = if is_since { next.clone() } else { before };
+        let running = if is_since { next.clone() } else { before.clone() };
+        if before.is_some() && running != before {
+            self.makes_pods_anew(host);
+        }
         self.host(host).versions.insert(KUBELET.to_owned(), Installed { running, next, emulates: None });
+    }
+
+    /// A kubelet of another version starts static pods anew.
+    fn makes_pods_anew(&mut self, host: &str) {
+        let has_member = !self.api.etcd_units && self.api.members.iter().any(|member| member == host);
+        let host = self.host(host);
+        host.now += 1;
+        host.programs.extend(has_member.then(|| (ETCD.to_owned(), 0)));
+        host.programs.values_mut().for_each(|started| *started = host.now);
     }
 
     /// The versions of a program that run somewhere.

@@ -11,6 +11,7 @@ use tokio::time::Instant;
 use super::super::super::super::hosts::{Acted, Answer, Hosts, Order, Trouble};
 use super::super::super::super::schedule::Lane;
 use super::super::super::super::wish::Stop;
+use super::super::super::seeded::seeded;
 use super::support::api;
 use super::{Fault, Inner, Model};
 use crate::event::EventKind;
@@ -57,6 +58,10 @@ impl Model {
         let mut inner = self.lock();
         inner.pass();
         let looks = order.steps.iter().flat_map(|(step, _)| step.looks());
+        let awaits = |(step, _): &(Step, _)| matches!(step.action, Action::Operation(Operation::StaticPodsSettled(_)));
+        if seeded!(PodsNotAwaited) && order.steps.iter().any(awaits) {
+            inner.world.host(&order.host).down.clear();
+        }
         Answer { acted, said: Vec::new(), seen: inner.world.look(&order.host, looks), restarted: inner.restarted.contains(&order.host) }
     }
 

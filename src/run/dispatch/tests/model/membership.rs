@@ -1,5 +1,7 @@
 //! What a step may never do to members of etcd and to the order of versions, whatever it is for. Nothing of it asks the planner or the gate.
 
+use std::time::Duration;
+
 use kok_tasks::change::Change;
 use kok_tasks::drain::Cordon;
 use kok_tasks::gate::Disruption;
@@ -7,9 +9,13 @@ use kok_tasks::observe::{API_SERVER, ETCD, Installed, KUBELET};
 use kok_tasks::operations::{MEMBER_DATA, Operation};
 use kok_tasks::plan::{Action, Step};
 use kok_tasks::resources::Act;
+use tokio::time::Instant;
 
-use super::Inner;
 use super::support::api::{self, FOREIGN_DATA};
+use super::{Away, Inner};
+
+/// So long after its start a kubelet has made them.
+const KUBELET_STARTS: Duration = Duration::from_secs(5);
 
 /// What the fixtures' file asks for, as major, minor, and patch.
 const WANTED: (u64, u64, u64) = (1, 37, 1);
@@ -32,6 +38,7 @@ impl Inner {
         let (members, kubelet) = (self.members_with_data(), self.kubelet(&step.host));
         self.world.carry_out(step, change);
         self.is_drained_for(step, kubelet);
+        self.makes_pods_anew(step, kubelet);
         self.disturb(step);
         let left = self.members_with_data();
         let is_let_go = |name: &String| match &step.action {
@@ -98,6 +105,27 @@ impl Inner {
     /// The minor version of a host's kubelet.
     fn kubelet(&self, host: &str) -> Option<u64> {
         Some(self.world.hosts[host].versions.get(KUBELET)?.running.as_ref()?.minor)
+    }
+
+    /// A kubelet of another minor version makes static pods anew: the member of etcd and the API server of a control plane, and the load balancer of a worker,
+    /// which takes every API server for ready at first.
+    fn makes_pods_anew(&mut self, step: &Step, before: Option<u64>) {
+        let is_other = before.is_some_and(|before| self.kubelet(&step.host).is_some_and(|after| after != before));
+        if !self.world.follows_versions || !is_other || self.downtime.is_zero() {
+            return;
+        }
+        let planes: Vec<String> = self.world.cluster.control_planes().map(|host| host.name.clone()).collect();
+        let mut others = planes.iter().filter(|name| **name != step.host);
+        let away = others.find(|name| ["etcd", API_SERVER].iter().any(|program| self.is_away_by_us(name, program)));
+        if let Some(away) = away {
+            self.oracle.broken.push(format!("S2: {} makes static pods anew while those of {away} are away by the run", step.id));
+        }
+        if planes.contains(&step.host) {
+            let until = Instant::now() + KUBELET_STARTS + self.downtime;
+            let programs = [Some(API_SERVER), (!self.world.cluster.has_etcd_units()).then_some(ETCD)];
+            self.down.extend(programs.into_iter().flatten().map(|program| ((step.host.clone(), program), Away { until, by_us: true })));
+            self.pass();
+        }
     }
 
     /// Pods are elsewhere when a kubelet gets another minor version (Kubernetes, "Upgrading kubeadm clusters"), unless somebody says that they stay.

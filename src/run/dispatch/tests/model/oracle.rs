@@ -65,7 +65,7 @@ impl Inner {
     }
 
     /// Whether a program of a host is away because the run started it anew.
-    fn is_away_by_us(&self, host: &str, program: &'static str) -> bool {
+    pub(super) fn is_away_by_us(&self, host: &str, program: &'static str) -> bool {
         self.down.get(&(host.to_owned(), program)).is_some_and(|away| away.by_us)
     }
 
