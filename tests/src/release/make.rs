@@ -119,6 +119,7 @@ impl Making<'_> {
             files: self.image_files(recipe, binaries, rootfs)?,
             user: recipe.user.as_deref(),
             entrypoint: &recipe.entrypoint,
+            stop_signal: recipe.stop_signal.as_deref(),
         };
         let manifest_digest = write_image(&spec, self.work, &target)?;
         let (size, sha256) = sha256_file(&target)?;

@@ -42,6 +42,8 @@ pub struct ImageSpec<'a> {
     pub user: Option<&'a str>,
     /// What a container runs.
     pub entrypoint: &'a [String],
+    /// The signal by which it is asked to end, if that is another one than `SIGTERM`.
+    pub stop_signal: Option<&'a str>,
 }
 
 /// A blob as manifests name it.
@@ -143,8 +145,9 @@ fn write_layer(files: &BTreeMap<String, PathBuf>, path: &Path) -> Result<Descrip
 
 fn config(spec: &ImageSpec<'_>, layer: &str) -> serde_json::Value {
     let mut run = serde_json::json!({ "Env": [PATH], "Entrypoint": spec.entrypoint });
-    if let (Some(run), Some(user)) = (run.as_object_mut(), spec.user) {
-        run.insert("User".to_owned(), user.into());
+    if let Some(run) = run.as_object_mut() {
+        let more = [("User", spec.user), ("StopSignal", spec.stop_signal)];
+        run.extend(more.into_iter().filter_map(|(name, value)| Some((name.to_owned(), value?.into()))));
     }
     serde_json::json!({
         "created": CREATED,

@@ -60,7 +60,7 @@ pub fn write(options: &Options<'_>, to: &Path) -> Result<Made> {
     }
     let entrypoint = [format!("/{PROGRAM}")];
     let (reference, architecture) = (options.reference, options.architecture);
-    let spec = ImageSpec { reference, architecture, files, user: Some(USER), entrypoint: &entrypoint };
+    let spec = ImageSpec { reference, architecture, files, user: Some(USER), entrypoint: &entrypoint, stop_signal: None };
     let whole = work.path().join("image.tar");
     let digest = write_image(&spec, work.path(), &whole)?;
     // Whoever reads it finds all of it or nothing.

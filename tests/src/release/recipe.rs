@@ -101,6 +101,9 @@ pub struct ImageRecipe {
     /// Numbers of the user and group that a container runs as, `65532:65532`; without it as root.
     #[serde(default)]
     pub user: Option<String>,
+    /// The signal by which a container is asked to end, `SIGUSR1`; without it `SIGTERM`.
+    #[serde(default)]
+    pub stop_signal: Option<String>,
     /// What upstream's image of that name has and this one has not.
     #[serde(default)]
     pub lacks: Vec<String>,
@@ -218,6 +221,9 @@ impl Recipe {
         }
         if image.user.as_ref().is_some_and(|user| !is_user(user)) {
             return Err(format!("{what}: user is not two numbers such as 65532:65532"));
+        }
+        if image.stop_signal.as_ref().is_some_and(|signal| !signal.starts_with("SIG")) {
+            return Err(format!("{what}: stopSignal is not the name of a signal such as SIGUSR1"));
         }
         self.check_package_programs(&what, &image.package_programs)?;
         image.contents.iter().try_for_each(|(path, binary)| {

@@ -31,7 +31,7 @@ fn built(folder: &Path, key: &str) -> CachedComponent {
     let files = sources(work.path(), 0, &[("bin/a", "one"), ("bin/b", "two")]);
     let contents = archive::write_tar_gz(&files, File::create(folder.join(ARCHIVE)).unwrap()).unwrap();
     let reference = "example.org/tool:v1";
-    let spec = ImageSpec { reference, architecture: "amd64", files, user: None, entrypoint: &["/bin/a".to_owned()] };
+    let spec = ImageSpec { reference, architecture: "amd64", files, user: None, entrypoint: &["/bin/a".to_owned()], stop_signal: None };
     let manifest_digest = write_image(&spec, work.path(), &folder.join(IMAGE)).unwrap();
     let file = |name: &str, path: &str, contents| {
         let (size, sha256) = sha256_file(&folder.join(path)).unwrap();

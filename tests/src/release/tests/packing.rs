@@ -63,6 +63,7 @@ fn image(folder: &Path, age: u64) -> (PathBuf, String) {
         files: sources(folder, age, &FILES),
         user: Some("65532:65532"),
         entrypoint: &["/c".to_owned(), "serve".to_owned()],
+        stop_signal: Some("SIGUSR1"),
     };
     let digest = write_image(&spec, folder, &target).unwrap();
     (target, digest)
@@ -112,7 +113,7 @@ fn an_image_has_the_parts_of_an_oci_archive_under_their_digests() {
     assert_eq!(config["rootfs"]["diff_ids"][0], manifest.layers[0].digest);
     assert_eq!((&config["architecture"], &config["os"]), (&"arm64".into(), &"linux".into()));
     assert_eq!(config["config"]["Entrypoint"], serde_json::json!(["/c", "serve"]));
-    assert_eq!(config["config"]["User"], "65532:65532");
+    assert_eq!((&config["config"]["User"], &config["config"]["StopSignal"]), (&"65532:65532".into(), &"SIGUSR1".into()));
     assert!(config["config"]["Env"][0].as_str().unwrap().starts_with("PATH=/usr/local/sbin:"));
 }
 

@@ -64,6 +64,7 @@ fn mistakes_are_refused_with_their_place_or_name() {
         ("      /bin/tool: tool", "      /bin/tool: other", "\"other\""),
         ("[/bin/tool]", "[]", "entrypoint"),
         ("    entrypoint:", "    user: nobody\n    entrypoint:", "two numbers"),
+        ("    entrypoint:", "    stopSignal: USR1\n    entrypoint:", "name of a signal"),
         ("    entrypoint:", "    packagePrograms: [/bin/x]\n    entrypoint:", "`debian`"),
         ("files:", "debian: {packages: []}\nfiles:", "debian.packages"),
         ("    tool: example.org/tool", "    tool: example.org/tool\n    more: other.org/tool/v2", "two packages"),

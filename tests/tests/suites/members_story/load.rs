@@ -20,8 +20,9 @@ api() {
 const WRITER: &str = r#"n=0
 while :; do
   n=$((n + 1)) from=$(date +%s%3N)
-  api /namespaces/default/configmaps/counter --max-time 2 -o /dev/null -X PATCH -H 'Content-Type: application/merge-patch+json' \
-    -d "{\"data\":{\"k$n\":\"\",\"n\":\"$n\"}}" && echo "$(date +%s%3N) $n" >>acknowledged || echo "$from $n" >>failed
+  said=$(api /namespaces/default/configmaps/counter --max-time 2 -o /dev/null -w '%{http_code} %{errormsg}' -X PATCH \
+    -H 'Content-Type: application/merge-patch+json' -d "{\"data\":{\"k$n\":\"\",\"n\":\"$n\"}}") &&
+    echo "$(date +%s%3N) $n" >>acknowledged || { echo "$from $n" >>failed; echo "$(date +%T.%3N) write $n: $said" >>why; }
   sleep 0.05
 done
 "#;
@@ -94,6 +95,7 @@ impl Load {
             written.iter().map(|(_, number)| *number).filter(|number| is["data"].get(format!("k{number}")).is_none()).collect();
         assert!(lost.is_empty(), "{after}: {lost:?} were acknowledged, and are not there");
         let (away, slow) = (self.away(&written), slow(&written));
+        print!("{}", ok(&self.worker, "tail -n 40 /root/load/why 2>/dev/null; rm -f /root/load/why"));
         println!("{after}: {} writes, {away} ms in which they failed, and {slow} ms in which they took longer than usual", written.len());
         assert!(away <= most, "{after}: the API was away for {away} ms");
         // A write may take longer where two stories are told at once; that so many do is an outage, too.
