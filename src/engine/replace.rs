@@ -125,11 +125,18 @@ pub(super) struct Stages<'a> {
     done: Vec<Stage<'a>>,
     now: Stage<'a>,
     left: VecDeque<Stage<'a>>,
+    /// The hosts that were left out of each stage so far, as they could not be reached.
+    left_out: Vec<BTreeSet<String>>,
 }
 
 impl<'a> Stages<'a> {
     pub(super) fn new(first: Stage<'a>, rest: impl IntoIterator<Item = Stage<'a>>) -> Self {
-        Self { done: Vec::new(), now: first, left: rest.into_iter().collect() }
+        Self { done: Vec::new(), now: first, left: rest.into_iter().collect(), left_out: Vec::new() }
+    }
+
+    /// The hosts that were left out of each stage so far, in their order.
+    pub(super) fn left_out(&self) -> &[BTreeSet<String>] {
+        &self.left_out
     }
 
     /// The first snapshot that was taken, and those that were dead.
@@ -142,10 +149,14 @@ impl<'a> Stages<'a> {
 
 impl Order for Stages<'_> {
     async fn plan(&mut self, run: &Run<'_>) -> Result<Planned, Vec<Failure>> {
-        match &mut self.now {
+        let planned = match &mut self.now {
             Stage::Leave(taken) => taken.plan(run).await,
             Stage::Become(apply) => apply.plan(run).await,
-        }
+        }?;
+        // A stage is planned again where it is looked at again.
+        self.left_out.truncate(self.done.len());
+        self.left_out.push(planned.left_out.keys().cloned().collect());
+        Ok(planned)
     }
 
     async fn prepare(&mut self, run: &Run<'_>, planned: &Planned) -> Result<Work, Error> {

@@ -238,16 +238,18 @@ pub async fn upgrade(
         context.events.send(outcome.told(context.events.milliseconds()));
         return Ok(Upgraded { outcome: None, kept, stages: Vec::new(), left: left(&way.running, &way.to) });
     };
-    let driven = run.drive(&mut Stages::new(first, becomes)).await?;
+    let mut order = Stages::new(first, becomes);
+    let driven = run.drive(&mut order).await?;
     let names = way.stages.iter().map(|stage| stage.name).collect();
-    Ok(Upgraded { outcome: driven.outcome, kept, stages: names, left: left_after(&way) })
+    Ok(Upgraded { outcome: driven.outcome, kept, stages: names, left: left_after(&way, order.left_out()) })
 }
 
-/// What is left when these stages are done.
-fn left_after(way: &Way) -> BTreeMap<&'static str, BTreeSet<String>> {
+/// What is left when these stages are done, each without the hosts that could not be reached by then.
+fn left_after(way: &Way, left_out: &[BTreeSet<String>]) -> BTreeMap<&'static str, BTreeSet<String>> {
     let Some(cluster) = way.stages.last().map(|stage| &stage.cluster) else { return left(&way.running, &way.to) };
     let planes = cluster.control_planes().map(|host| (host.name.clone(), cluster.plane_version(host).clone())).collect();
-    let changed = cluster.nodes().filter(|host| !way.left_out.contains(&host.name));
+    let is_lost = |host: &String| way.stages.iter().zip(left_out).any(|(stage, lost)| stage.hosts.contains(host) && lost.contains(host));
+    let changed = cluster.nodes().filter(|host| !way.left_out.contains(&host.name) && !is_lost(&host.name));
     let changed = changed.map(|host| (host.name.clone(), cluster.kubelet_version(host).clone()));
     let kubelets = way.running.kubelets.clone().into_iter().chain(changed).collect();
     left(&Running { planes, kubelets, ..way.running.clone() }, &way.to)
@@ -259,4 +261,43 @@ pub fn blocking(found: &Found) -> Failure {
     let failure = Failure::refusal(Kind::Host, found.refusal.clone());
     let hint = failure.hint.clone().unwrap_or_default();
     failure.hint(format!("{hint}; or, if it does not matter: --ignore {}", found.name))
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "these are tests")]
+
+    use kok_crds::model::Underway;
+
+    use super::*;
+
+    const FILE: &str =
+        "apiVersion: kubeonkube.clay.io/v1alpha1\nkind: Cluster\nmetadata: {name: c}\nspec:\n  kubernetesVersion: 1.37.1\n  hosts:\n
+  - {name: cp1, address: 10.0.0.11, roles: [control-plane]}\n  - {name: w1, address: 10.0.0.12, roles: [worker]}\n
+  - {name: w2, address: 10.0.0.13, roles: [worker]}\n";
+
+    /// Whether a worker was there when its turn came is what counts, not whether it is there in the end.
+    #[test]
+    fn a_worker_that_was_lost_before_its_turn_is_left() {
+        let (old, new): (Version, Version) = ("1.36.3".parse().unwrap(), "1.37.1".parse().unwrap());
+        let cluster = kok_crds::read_cluster("c.yaml", FILE).unwrap();
+        let versions = |version: &Version, hosts: &[&str]| hosts.iter().map(|host| ((*host).to_owned(), version.clone())).collect();
+        let kubelets = versions(&old, &["cp1", "w1", "w2"]);
+        let underway = Underway { kubelets: versions(&new, &["cp1", "w1", "w2"]), ..Underway::default() };
+        let done = Cluster { underway: Some(underway), ..cluster };
+        let stage = |name, hosts: &[&str]| Stage { name, cluster: done.clone(), hosts: hosts.iter().map(ToString::to_string).collect() };
+        let way = Way {
+            running: Running { planes: versions(&new, &["cp1"]), kubelets, ..Running::default() },
+            to: new,
+            hops: Vec::new(),
+            stages: vec![stage(StageName::Configuration, &["cp1"]), stage(StageName::Kubelets, &["cp1", "w1", "w2"])],
+            left_out: BTreeSet::new(),
+            found: Vec::new(),
+            plan: None,
+        };
+        let lost = |hosts: &[&str]| hosts.iter().map(ToString::to_string).collect::<BTreeSet<String>>();
+        assert_eq!(left_after(&way, &[lost(&[]), lost(&[])]), BTreeMap::new());
+        assert_eq!(left_after(&way, &[lost(&[]), lost(&["w2"])]), BTreeMap::from([("kubelets", lost(&["w2"]))]));
+        assert_eq!(left_after(&way, &[lost(&["w2"]), lost(&[])]), BTreeMap::new(), "it came back in time");
+    }
 }
