@@ -9,6 +9,7 @@ use kok_tasks::plan::{Aside, How};
 use super::changing::{ChangingArguments, Session, failures};
 use super::drain_arguments::{DrainOptions, EmptyDirOption, SerialOption};
 use super::files::{ExtraVars, NamedFiles};
+use super::limit::LimitArgument;
 use super::process;
 use super::wanted::{problems, tasks};
 use crate::engine::{self, Options, Verdict};
@@ -33,6 +34,8 @@ pub(super) struct Nodes {
 pub(super) struct CordonArguments {
     #[command(flatten)]
     nodes: Nodes,
+    #[command(flatten)]
+    limit: LimitArgument,
 }
 
 /// Have the pods of nodes leave them, as PodDisruptionBudgets allow it: of control planes one after the other, of workers some at a time; the nodes take no
@@ -41,6 +44,8 @@ pub(super) struct CordonArguments {
 pub(super) struct DrainArguments {
     #[command(flatten)]
     nodes: Nodes,
+    #[command(flatten)]
+    limit: LimitArgument,
     #[command(flatten)]
     drain: DrainOptions,
     #[command(flatten)]
@@ -54,33 +59,37 @@ pub(super) struct DrainArguments {
 pub(super) struct UncordonArguments {
     #[command(flatten)]
     nodes: Nodes,
+    #[command(flatten)]
+    limit: LimitArgument,
 }
 
 pub(super) async fn cordon(arguments: &CordonArguments) -> Result<(), Vec<Failure>> {
-    set_aside(&arguments.nodes, Verb::Cordon, (&SerialOption::default(), |_| How::Cordon)).await
+    set_aside((&arguments.nodes, &arguments.limit), Verb::Cordon, (&SerialOption::default(), |_| How::Cordon)).await
 }
 
 pub(super) async fn drain(arguments: &DrainArguments) -> Result<(), Vec<Failure>> {
     let how = |cluster: &Cluster| How::Drain(arguments.drain.settings(cluster, arguments.empty_dir.delete_emptydir));
-    set_aside(&arguments.nodes, Verb::Drain, (&arguments.serial, how)).await
+    set_aside((&arguments.nodes, &arguments.limit), Verb::Drain, (&arguments.serial, how)).await
 }
 
 pub(super) async fn uncordon(arguments: &UncordonArguments) -> Result<(), Vec<Failure>> {
-    set_aside(&arguments.nodes, Verb::Uncordon, (&SerialOption::default(), |_| How::Uncordon)).await
+    set_aside((&arguments.nodes, &arguments.limit), Verb::Uncordon, (&SerialOption::default(), |_| How::Uncordon)).await
 }
 
 impl Nodes {
-    /// The cluster without manifests of addons, and the hosts that are meant.
-    pub(super) fn read(&self, verb: Verb) -> Result<(Cluster, Vec<String>), Vec<Failure>> {
-        let (cluster, hosts, _) = self.of(verb, self.files.all().without_manifests(&self.extra)?)?;
-        Ok((cluster, hosts))
-    }
-
-    fn of(&self, verb: Verb, (input, cluster): (Input, Cluster)) -> Result<(Cluster, Vec<String>, Option<Position>), Vec<Failure>> {
+    /// The cluster without manifests of addons, and the hosts that are meant: those of `--limit`, which says the same as HOST.
+    pub(super) fn read(&self, verb: Verb, limit: &LimitArgument) -> Result<(Cluster, Vec<String>), Vec<Failure>> {
+        let (input, cluster) = self.files.all().without_manifests(&self.extra)?;
         let asked = input.asked(Intent { verb, dry: false }, &tasks()).map_err(problems)?;
-        let hosts = self.named(verb, &input, &cluster, &asked)?;
-        let agreed = asked.agreed_at.filter(|_| hosts.iter().all(|host| asked.hosts.contains(host)));
-        Ok((cluster, hosts, agreed))
+        let hosts = match (limit.is_given(), self.hosts.as_slice()) {
+            (false, _) => self.named(verb, &input, &cluster, &asked)?,
+            (true, []) => judged(verb, limit.hosts(&input)?, &cluster)?,
+            (true, _) => {
+                let failure = Failure::new(Kind::Input, "hosts are named twice").at("--limit");
+                return Err(vec![failure.because("--limit says the same as HOST").hint("name them in one of the two")]);
+            }
+        };
+        Ok((cluster, hosts))
     }
 
     /// The hosts that are meant, by the command line or by what the files ask for.
@@ -93,23 +102,32 @@ impl Nodes {
                 .hosts(&given.join(","), &nowhere)
                 .map_err(|found| problems(found).into_iter().map(|it| it.at("HOST")).collect::<Vec<_>>())?,
         };
-        if hosts.is_empty() {
-            let failure = Failure::new(Kind::Input, "no host is named").because(format!("{} never means all of them", verb.as_str()));
-            return Err(vec![failure.hint(format!("kokctl {} -f FILE HOST…", verb.as_str()))]);
-        }
-        // Only what is replaced need have no pods.
-        let needs_pods = verb != Verb::Replace;
-        let no_node = |name: &&String| needs_pods && cluster.host(name).is_some_and(|host| !host.roles.is_node());
-        if let Some(name) = hosts.iter().find(no_node) {
-            let failure = Failure::new(Kind::Input, format!("{name} is no node")).at(name.clone());
-            return Err(vec![failure.because("it has etcd alone, and no pods").hint("name hosts that are control planes or workers")]);
-        }
-        Ok(hosts)
+        judged(verb, hosts, cluster)
     }
 }
 
-async fn set_aside(nodes: &Nodes, verb: Verb, (serial, how): (&SerialOption, impl FnOnce(&Cluster) -> How)) -> Result<(), Vec<Failure>> {
-    let (mut cluster, hosts) = nodes.read(verb)?;
+/// These hosts, if that can be done to them.
+fn judged(verb: Verb, hosts: Vec<String>, cluster: &Cluster) -> Result<Vec<String>, Vec<Failure>> {
+    if hosts.is_empty() {
+        let failure = Failure::new(Kind::Input, "no host is named").because(format!("{} never means all of them", verb.as_str()));
+        return Err(vec![failure.hint(format!("kokctl {} -f FILE HOST…", verb.as_str()))]);
+    }
+    // Only what is replaced need have no pods.
+    let needs_pods = verb != Verb::Replace;
+    let no_node = |name: &&String| needs_pods && cluster.host(name).is_some_and(|host| !host.roles.is_node());
+    if let Some(name) = hosts.iter().find(no_node) {
+        let failure = Failure::new(Kind::Input, format!("{name} is no node")).at(name.clone());
+        return Err(vec![failure.because("it has etcd alone, and no pods").hint("name hosts that are control planes or workers")]);
+    }
+    Ok(hosts)
+}
+
+async fn set_aside(
+    (nodes, limit): (&Nodes, &LimitArgument),
+    verb: Verb,
+    (serial, how): (&SerialOption, impl FnOnce(&Cluster) -> How),
+) -> Result<(), Vec<Failure>> {
+    let (mut cluster, hosts) = nodes.read(verb, limit)?;
     serial.tell(&mut cluster);
     let aside = Aside { hosts: &hosts, how: how(&cluster) };
     let part = hosts.join(",");

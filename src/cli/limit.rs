@@ -8,7 +8,7 @@ use super::wanted::problems;
 use crate::failure::Failure;
 
 /// Which hosts are meant.
-#[derive(Debug, Args)]
+#[derive(Debug, Default, Args)]
 pub(super) struct LimitArgument {
     /// Only these hosts: names and groups with `*` and `?`, with commas between them; `!` before one leaves its hosts out, `&` keeps
     /// those that are in it too

@@ -11,6 +11,7 @@ use kok_tasks::plan::Reboots;
 use super::changing::{Session, failures};
 use super::drain::Nodes;
 use super::drain_arguments::{DrainOptions, EmptyDirOption, SerialOption};
+use super::limit::LimitArgument;
 use super::process;
 use crate::engine::{self, Options, Verdict};
 use crate::failure::Failure;
@@ -21,6 +22,8 @@ use crate::failure::Failure;
 pub(super) struct Arguments {
     #[command(flatten)]
     nodes: Nodes,
+    #[command(flatten)]
+    limit: LimitArgument,
     /// Only hosts that say that they have to be, by /run/reboot-required
     #[arg(long)]
     if_needed: bool,
@@ -36,7 +39,7 @@ pub(super) struct Arguments {
 }
 
 pub(super) async fn run(arguments: &Arguments) -> Result<(), Vec<Failure>> {
-    let (mut cluster, hosts) = arguments.nodes.read(Verb::Reboot)?;
+    let (mut cluster, hosts) = arguments.nodes.read(Verb::Reboot, &arguments.limit)?;
     arguments.serial.tell(&mut cluster);
     let back_within = Duration::from_secs(arguments.back_within);
     let reboots = Reboots {
@@ -60,4 +63,39 @@ pub(super) async fn run(arguments: &Arguments) -> Result<(), Vec<Failure>> {
         }
     });
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "these are tests")]
+
+    use kok_crds::operation::Verb;
+
+    use super::super::test_files::read_line;
+    use super::{Arguments, Failure};
+
+    const FILES: &str = "apiVersion: kubean.io/v1alpha1\nkind: Cluster\nmetadata: {name: c}\nspec:\n  kubernetesVersion: 1.37.1\n  hosts:\n
+  - {name: cp1, address: 10.0.0.11, roles: [control-plane]}\n  - {name: w1, address: 10.0.0.21, roles: [worker]}\n
+  - {name: w2, address: 10.0.0.22, roles: [worker]}\n";
+
+    fn hosts(action: &str, line: &[&str]) -> Result<Vec<String>, Failure> {
+        let read = |arguments: &Arguments| arguments.nodes.read(Verb::Reboot, &arguments.limit);
+        read_line(FILES, ("reboot", action), line, read).map(|(_, hosts)| hosts)
+    }
+
+    #[test]
+    fn hosts_are_named_by_themselves_or_by_the_limit_of_other_commands() {
+        assert_eq!(hosts("", &["kube_node"]).unwrap(), ["w1", "w2"]);
+        assert_eq!(hosts("", &["--limit", "kube_node,!w1"]).unwrap(), ["w2"]);
+        assert_eq!(hosts("", &["-l", "w1"]).unwrap(), ["w1"]);
+        assert_eq!(hosts("--limit w2", &[]).unwrap(), ["w2"], "those of the operation");
+        assert_eq!(hosts("--limit w2", &["--limit", "w1"]).unwrap(), ["w1"], "the command line wins");
+    }
+
+    #[test]
+    fn all_of_them_are_never_meant_by_silence_and_nobody_is_named_twice() {
+        assert_eq!(hosts("", &[]).unwrap_err().what, "no host is named");
+        assert_eq!(hosts("", &["w1", "--limit", "w2"]).unwrap_err().what, "hosts are named twice");
+        assert_eq!(hosts("", &["--limit", "w3"]).unwrap_err().at.as_deref(), Some("--limit"));
+    }
 }

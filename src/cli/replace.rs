@@ -170,6 +170,7 @@ mod tests {
 
     use kok_crds::operation::Verb;
 
+    use super::super::limit::LimitArgument;
     use super::super::test_files::read_line;
     use super::{Arguments, wanted};
 
@@ -180,7 +181,8 @@ mod tests {
   - {name: cp1, address: 10.0.0.11, roles: [control-plane]}\n  - {name: e1, address: 10.0.0.12, roles: [etcd]}\n";
         let is = read_line(text, ("replace", ""), &["e1"], wanted).map_err(|failure| format!("{failure:?}")).unwrap();
         assert_eq!(is.hosts, ["e1"]);
-        let drained = read_line(text, ("replace", ""), &["e1"], |arguments: &Arguments| arguments.nodes.read(Verb::Drain));
+        let drained =
+            read_line(text, ("replace", ""), &["e1"], |arguments: &Arguments| arguments.nodes.read(Verb::Drain, &LimitArgument::default()));
         assert_eq!(drained.err().unwrap().what, "e1 is no node");
     }
 }
