@@ -142,9 +142,9 @@ impl Attendant {
             Ok(None) => return Attended::Ended(None),
             Err(()) => return Attended::Unanswered,
         };
-        let (kept, wish) = (lease.clone(), Arc::clone(&self.wish));
+        let (kept, wish, ages) = (lease.clone(), Arc::clone(&self.wish), Arc::clone(&self.shared.metrics.leases));
         let _keeper = Task(tokio::spawn(async move {
-            kept.keep().await;
+            kept.keep(&ages).await;
             wish.send_replace(Wish::Lost);
         }));
         Life::begin(self.clone(), found, (home, lease.clone()), permit).await.live().await

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use k8s_openapi::api::core::v1::{ConfigMap, Namespace};
 use kube::api::{ObjectMeta, PostParams};
+use kube::client::ClientBuilder;
 use kube::config::{KubeConfigOptions, Kubeconfig};
 use kube::runtime::events::{Recorder, Reporter};
 use kube::{Api, Client, Config};
@@ -35,7 +36,8 @@ const CONNECT: Duration = Duration::from_secs(10);
 /// # Errors
 /// [`Failure`] if it can't be reached, or lacks something.
 pub(super) async fn connect(settings: Settings, engine: Handle, metrics: Arc<Metrics>) -> Result<(Shared, i64), Failure> {
-    let client = client(settings.kubeconfig.as_deref(), settings.context.clone()).await?;
+    let config = config(settings.kubeconfig.as_deref(), settings.context.clone()).await?;
+    let client = ClientBuilder::try_from(config).map_err(|error| unknown(error.to_string()))?.with_layer(&metrics.requests).build();
     for group in &settings.groups {
         definitions::are_there(&client, *group).await?;
     }
@@ -87,21 +89,27 @@ fn namespaces(settings: &Settings, default: &str) -> (String, Vec<String>) {
 /// # Errors
 /// [`Failure`] if it is not known.
 pub(super) async fn client(kubeconfig: Option<&Path>, context: Option<String>) -> Result<Client, Failure> {
-    let wrong = |because: String| {
-        let failure = Failure::new(Kind::Input, "the meta-cluster is not known").because(because);
-        failure.hint("give its kubeconfig with --kubeconfig; in a pod of it, a ServiceAccount is needed instead")
-    };
+    let config = config(kubeconfig, context).await?;
+    Client::try_from(config).map_err(|error| unknown(error.to_string()))
+}
+
+async fn config(kubeconfig: Option<&Path>, context: Option<String>) -> Result<Config, Failure> {
     let options = KubeConfigOptions { context, ..KubeConfigOptions::default() };
     let mut config = match kubeconfig {
         Some(path) => {
-            let file = Kubeconfig::read_from(path).map_err(|error| wrong(format!("{}: {error}", path.display())))?;
-            Config::from_custom_kubeconfig(file, &options).await.map_err(|error| wrong(error.to_string()))?
+            let file = Kubeconfig::read_from(path).map_err(|error| unknown(format!("{}: {error}", path.display())))?;
+            Config::from_custom_kubeconfig(file, &options).await.map_err(|error| unknown(error.to_string()))?
         }
-        None if options.context.is_some() => Config::from_kubeconfig(&options).await.map_err(|error| wrong(error.to_string()))?,
-        None => Config::infer().await.map_err(|error| wrong(error.to_string()))?,
+        None if options.context.is_some() => Config::from_kubeconfig(&options).await.map_err(|error| unknown(error.to_string()))?,
+        None => Config::infer().await.map_err(|error| unknown(error.to_string()))?,
     };
     config.connect_timeout = Some(CONNECT);
-    Client::try_from(config).map_err(|error| wrong(error.to_string()))
+    Ok(config)
+}
+
+fn unknown(because: String) -> Failure {
+    let failure = Failure::new(Kind::Input, "the meta-cluster is not known").because(because);
+    failure.hint("give its kubeconfig with --kubeconfig; in a pod of it, a ServiceAccount is needed instead")
 }
 
 pub(super) fn refused(what: &str, error: &kube::Error) -> Failure {

@@ -86,9 +86,10 @@ impl Check {
     }
 
     async fn with_lease(&mut self, cluster: &DynamicObject, lease: &ClusterLease) -> Checked {
-        let (kept, (lost, mut is_lost)) = (lease.clone(), watch::channel(false));
+        let (kept, ages) = (lease.clone(), Arc::clone(&self.shared.metrics.leases));
+        let (lost, mut is_lost) = watch::channel(false);
         let _keeper = Keeper(tokio::spawn(async move {
-            kept.keep().await;
+            kept.keep(&ages).await;
             lost.send_replace(true);
         }));
         let mut called_off = self.called_off.clone();

@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used, reason = "it is for tests")]
 
 use std::collections::BTreeMap;
+use std::net::SocketAddr;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -122,6 +123,13 @@ impl Fake {
 
     /// The same, with exactly these objects.
     pub(super) async fn with(objects: &[(&str, Value)]) -> (Arc<Self>, Client) {
+        let (fake, address) = Self::serve(objects).await;
+        let client = Client::try_from(Config::new(format!("http://{address}").parse().unwrap())).unwrap();
+        (fake, client)
+    }
+
+    /// The same, with where it listens.
+    pub(super) async fn serve(objects: &[(&str, Value)]) -> (Arc<Self>, SocketAddr) {
         let objects = objects.iter().map(|(path, object)| ((*path).to_owned(), object.clone())).collect();
         let fake = Arc::new(Self(Mutex::new(Held { objects, ..Held::default() })));
         let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
@@ -130,8 +138,7 @@ impl Fake {
             |State(fake): State<Arc<Self>>, method: Method, uri: Uri, body: Bytes| async move { fake.answer(&method, &uri, &body) };
         let router = Router::new().fallback(answers).with_state(Arc::clone(&fake));
         tokio::spawn(async move { axum::serve(listener, router).await });
-        let client = Client::try_from(Config::new(format!("http://{address}").parse().unwrap())).unwrap();
-        (fake, client)
+        (fake, address)
     }
 
     /// Has somebody else write an object.

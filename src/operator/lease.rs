@@ -10,6 +10,7 @@ use kube::{Api, Client};
 use tokio::time::timeout;
 
 use super::group::ClusterKey;
+use super::metrics::LeaseAges;
 
 /// For how long a Lease that is not renewed is somebody's.
 pub(super) const LASTS: Duration = Duration::from_secs(40);
@@ -119,21 +120,27 @@ impl ClusterLease {
     }
 
     /// Keeps it, and returns when another replica has it. As long as the API does not answer nobody else can get it, so that it goes on.
-    pub(super) async fn keep(&self) {
+    pub(super) async fn keep(&self, ages: &LeaseAges) {
+        let kept = ages.keep(&self.name);
         loop {
             // Not a wait for something to happen: to be renewed in time is what a Lease is.
             tokio::time::sleep(RENEWED).await;
             let Ok(Ok(found)) = timeout(RENEWED, self.api.get_opt(&self.name)).await else { continue };
             // One that somebody has deleted is anybody's, and this replica is at work.
             let Some(lease) = found else {
-                let _ = timeout(RENEWED, self.api.create(&PostParams::default(), &self.new_lease())).await;
+                if let Ok(Ok(_)) = timeout(RENEWED, self.api.create(&PostParams::default(), &self.new_lease())).await {
+                    kept.is_renewed();
+                }
                 continue;
             };
             let spec = lease.spec.clone().unwrap_or_default();
             if spec.holder_identity.as_deref().is_some_and(|holder| !holder.is_empty() && holder != self.identity) {
                 return;
             }
-            let _ = timeout(RENEWED, self.api.replace(&self.name, &PostParams::default(), &self.held(lease, &spec))).await;
+            let held = self.held(lease, &spec);
+            if let Ok(Ok(_)) = timeout(RENEWED, self.api.replace(&self.name, &PostParams::default(), &held)).await {
+                kept.is_renewed();
+            }
         }
     }
 

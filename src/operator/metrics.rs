@@ -1,8 +1,12 @@
 //! What the operator counts.
 
 mod of_clusters;
+mod of_leases;
+mod of_requests;
 
-use std::time::Duration;
+use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
+use std::time::{Duration, Instant};
 
 use prometheus_client::encoding::EncodeLabelSet;
 use prometheus_client::encoding::text::encode;
@@ -14,6 +18,8 @@ use prometheus_client::registry::Registry;
 
 use of_clusters::OfClusters;
 pub(super) use of_clusters::Told;
+pub(super) use of_leases::LeaseAges;
+use of_requests::Requests;
 
 use super::group::ClusterKey;
 
@@ -49,6 +55,11 @@ pub(super) struct Metrics {
     pub(super) active: Gauge,
     pub(super) queued: Gauge,
     pub(super) oldest_queued: Gauge,
+    /// To be laid around the client of the meta-cluster.
+    pub(super) requests: Requests,
+    /// Leases that are kept.
+    pub(super) leases: Arc<LeaseAges>,
+    lease_age: Gauge<f64, AtomicU64>,
     clusters: OfClusters,
 }
 
@@ -63,6 +74,9 @@ impl Default for Metrics {
             active: Gauge::default(),
             queued: Gauge::default(),
             oldest_queued: Gauge::default(),
+            requests: Requests::default(),
+            leases: Arc::default(),
+            lease_age: Gauge::default(),
             clusters: OfClusters::default(),
         };
         let registry = &mut all.registry;
@@ -74,6 +88,9 @@ impl Default for Metrics {
         registry.register("queue_length", "Operations that wait for another one", all.queued.clone());
         let help = "When the oldest of them was made, in seconds since 1970; 0 while none waits";
         registry.register("queue_oldest_timestamp_seconds", help, all.oldest_queued.clone());
+        registry.register("api_requests", "Requests to the API server of the meta-cluster", all.requests.0.clone());
+        let help = "How long ago the Lease was renewed that waits longest for it, of those that this replica keeps; 0 while it keeps none";
+        registry.register("lease_age_seconds", help, all.lease_age.clone());
         all.clusters.register(registry);
         all
     }
@@ -105,6 +122,7 @@ impl Metrics {
 
     /// All of it, as Prometheus reads it.
     pub(super) fn text(&self) -> String {
+        self.lease_age.set(self.leases.oldest(Instant::now()).as_secs_f64());
         let mut text = String::new();
         // A text takes whatever is written to it.
         let _ = encode(&mut text, &self.registry);
