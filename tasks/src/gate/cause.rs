@@ -12,6 +12,9 @@ use crate::observe::EtcdAlarm;
 /// How long what nobody can say for certain may stay so.
 const DOUBT: Duration = Duration::from_secs(60);
 
+/// A machine that is started anew is back by then: so long a lost connection is tried to be opened again, too (`PATIENCE` of `src/run/link.rs`).
+const AWAY: Duration = Duration::from_secs(120);
+
 /// Why something may not be disturbed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Cause {
@@ -50,6 +53,8 @@ pub enum Cause {
     NotListed(String),
     /// The member that is to get a vote does not work.
     NotWell(String),
+    /// The member that is to get a vote can't work, for its host can't be reached.
+    HostAway(String),
     /// The member that is to get a vote is behind.
     Behind {
         /// The member.
@@ -97,6 +102,7 @@ impl Cause {
     pub fn patience(&self) -> Option<Duration> {
         match self {
             Self::ListsDiffer(_) | Self::Ill { .. } | Self::NotSo { .. } => Some(DOUBT),
+            Self::HostAway(_) => Some(AWAY),
             _ => None,
         }
     }
@@ -112,6 +118,9 @@ impl Cause {
             Self::Ill { members, .. } => {
                 format!("mend etcd on {} first", listed(members.iter().map(|ill| ill.name.as_str())))
             }
+            Self::HostAway(member) => format!(
+                "bring {member} back, and run it again; or, if it is gone for good, `kokctl remove -f FILE {member} --dead`: until then no other member can join"
+            ),
             Self::TwoMembers => "give the cluster a third member, or take one away".to_owned(),
             Self::OnlyApiServer { others, .. } => format!("mend the API server on {} first", listed(others.iter().map(String::as_str))),
             Self::NodesAway { nodes, .. } => {
@@ -177,6 +186,7 @@ impl fmt::Display for Cause {
             Self::Leads(member) => write!(f, "{member} leads etcd: another one has to, first"),
             Self::NotListed(member) => write!(f, "etcd has no member {member}"),
             Self::NotWell(member) => write!(f, "the member {member}, which is to get a vote, does not work yet"),
+            Self::HostAway(host) => write!(f, "{host}, whose member is to get a vote, can't be reached"),
             Self::Behind { member, entries } => {
                 write!(f, "the member {member} is {entries} entries behind the leader, and gets a vote at {MOST_BEHIND}")
             }

@@ -176,7 +176,8 @@ fn promote(host: &str, view: &View) -> Judged {
     // Which members there are may be known a moment later.
     let learner = learner.ok_or_else(|| Ruling::Wait(Cause::NotListed(host.to_owned())))?;
     let is_ready = learner.learner && learner.state == MemberState::Healthy;
-    wait_unless(Condition::LearnerHealthy, is_ready, || Cause::NotWell(learner.name()))?;
+    let cause = if learner.host_is_away { Cause::HostAway } else { Cause::NotWell };
+    wait_unless(Condition::LearnerHealthy, is_ready, || cause(learner.name()))?;
     wait_unless(Condition::CaughtUp, learner.behind <= MOST_BEHIND, || Cause::Behind { member: learner.name(), entries: learner.behind })?;
     let voters = Voters::new(view);
     let need = quorum(voters.count() + 1);

@@ -66,6 +66,8 @@ pub struct Member {
     pub leader: bool,
     /// How it is.
     pub state: MemberState,
+    /// Whether its host can't be reached.
+    pub host_is_away: bool,
     /// By how many entries its log is behind the leader's.
     pub behind: u64,
     /// Which version it runs, if it says so.
@@ -196,7 +198,7 @@ fn may_have_member(seen: &Seen, host: &Host) -> bool {
 
 fn unlisted(host: &Host) -> Member {
     let host = Some(host.name.clone());
-    Member { id: 0, host, learner: false, leader: false, state: MemberState::Doubtful, behind: 0, version: None }
+    Member { id: 0, host, learner: false, leader: false, state: MemberState::Doubtful, host_is_away: false, behind: 0, version: None }
 }
 
 fn member(cluster: &Cluster, seen: &Seen, peer: &EtcdPeer, alarm: Option<EtcdAlarm>) -> Member {
@@ -214,6 +216,7 @@ fn member(cluster: &Cluster, seen: &Seen, peer: &EtcdPeer, alarm: Option<EtcdAla
         learner: peer.is_learner,
         leader: reached(cluster, seen).any(|(_, member)| member.leader == peer.id),
         state: state(cluster, seen, (peer, host), own, alarm),
+        host_is_away: host.is_some_and(|host| seen.is_unreachable(&host.name)),
         behind: own.map_or(u64::MAX, |own| leader.saturating_sub(own.applied_index)),
         version: own.and_then(|own| version_of(&own.version)),
     }

@@ -57,7 +57,8 @@ impl Kind {
             Self::Unstarted => MemberState::Unstarted,
         };
         let behind = if self == Self::Behind { 1_001 } else { 0 };
-        Member { id: id(place), host: Some(host(place)), learner: !self.has_vote(), leader, state, behind, version: None }
+        let (id, host, learner) = (id(place), Some(host(place)), !self.has_vote());
+        Member { id, host, learner, leader, state, host_is_away: false, behind, version: None }
     }
 }
 

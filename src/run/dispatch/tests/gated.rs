@@ -1,5 +1,7 @@
 //! What works is disturbed when the gate lets it, on a cluster that changes while the run is at work.
 
+use super::super::super::outcome::StepFailure;
+use super::model::support::secrets::JOINING;
 use super::*;
 
 const MANIFESTS: [&str; 2] = ["etcd", "kube-apiserver"];
@@ -159,4 +161,36 @@ fn a_run_that_is_stopped_while_it_waits_begins_nothing() {
     });
     assert!(outcome.failed.is_empty() && outcome.stopped.is_some(), "{outcome:?}");
     assert_eq!((outcome.blocked, model.done()), (plan.changes().count(), Vec::new()));
+}
+
+/// Three control planes that run, and a file with five.
+fn asked_to_grow() -> World {
+    let worker = "    - {name: worker1";
+    let text = include_str!("../../../../tasks/tests/fixtures/highly-available.yaml");
+    let five = model::support::cluster_of(&text.replace(worker, &format!("{JOINING}{worker}")));
+    let mut world = World::bare_of(five.clone());
+    world.cluster = model::support::highly_available();
+    world.api.members.truncate(3);
+    let mut world = world.converge();
+    world.cluster = five;
+    world
+}
+
+/// Its member is waited for no longer than the host is, and no member joins after it.
+#[test]
+fn a_host_that_dies_while_its_member_joins_ends_the_run_soon() {
+    let (outcome, model) = run_changed(asked_to_grow(), |_| {});
+    assert!(outcome.is_complete(), "{outcome:?}");
+    let learning = [step_id("cp4", "etcd", "announced"), step_id("cp4", "control-plane", "kubelet")];
+    let mut waited = 0;
+    // Before that nothing of etcd is begun.
+    for at in model.orders() / 2..model.orders() {
+        let (outcome, model) = run(asked_to_grow(), &[(at, Fault::Gone("cp4"))]);
+        let is_of_cp4 = |failure: &StepFailure| failure.step.host() == "cp4";
+        assert!(outcome.is_complete() || outcome.failed.iter().any(is_of_cp4), "at {at}: {outcome:?}");
+        assert!(model.took() < Duration::from_secs(300), "at {at}: {:?}, {outcome:?}", model.took());
+        assert!(!model.away().2, "etcd lost its quorum");
+        waited += usize::from(learning.iter().all(|step| model.was_done(step)) && !model.was_done(&step_id("cp4", "etcd", "promoted")));
+    }
+    assert!(waited > 0, "it never died while its member learnt");
 }

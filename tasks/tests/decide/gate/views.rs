@@ -151,6 +151,25 @@ fn learners_their_lag_and_members_that_never_started_are_seen() {
     assert_eq!(states(&seen), [Healthy, Healthy, Unstarted]);
 }
 
+/// It may be started anew; and if it is gone for good, its member never works.
+#[test]
+fn a_learner_whose_host_is_away_is_waited_for_no_longer_than_a_host_is() {
+    let mut list = peers();
+    list[2].is_learner = true;
+    let well = |place: usize| Some(EtcdState::Ready(EtcdMember { members: list.clone(), ..says(place) }));
+    let promote = Disruption::Promote { host: "cp3".to_owned() };
+    let ruling = |seen: &Seen| gate(&promote, Need::Wanted, &View::of(&cluster(), seen));
+    let starting = seen_with(&[("cp1", well(0)), ("cp2", well(1)), ("cp3", silent())]);
+    let Ruling::Wait(cause) = ruling(&starting) else { panic!("it may come up") };
+    assert_eq!((cause.patience(), cause), (None, Cause::NotWell("cp3".to_owned())));
+    let mut away = seen_with(&[("cp1", well(0)), ("cp2", well(1)), ("cp3", None)]);
+    away.add_unreachable("cp3");
+    let Ruling::Wait(cause) = ruling(&away) else { panic!("it may come back") };
+    assert_eq!(cause.patience().map(|patience| patience.as_secs()), Some(120));
+    assert_eq!(cause.to_string(), "cp3, whose member is to get a vote, can't be reached");
+    assert!(cause.hint().contains("`kokctl remove -f FILE cp3 --dead`"), "{}", cause.hint());
+}
+
 #[test]
 fn before_there_is_a_list_nothing_votes() {
     let seen = seen_with(&[("cp1", silent()), ("cp2", Some(EtcdState::Absent)), ("cp3", silent())]);
