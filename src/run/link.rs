@@ -120,13 +120,15 @@ struct Slot(Mutex<Held>);
 #[derive(Default)]
 struct Held {
     connection: Option<Connection>,
+    /// Since when it is tried to be opened again.
+    lost_since: Option<Instant>,
     /// Why it is not tried again: a password that is refused once more may lock the account.
     closed: Option<ConnectError>,
 }
 
 impl Slot {
     fn of(connection: Connection) -> Self {
-        Self(Mutex::new(Held { connection: Some(connection), closed: None }))
+        Self(Mutex::new(Held { connection: Some(connection), ..Held::default() }))
     }
 
     async fn connection(&self, target: &Target, transport: &Transport, patience: Duration) -> Result<Connection, ConnectError> {
@@ -138,14 +140,21 @@ impl Slot {
             return Err(error.clone());
         }
         // Of a host that is away the connection that was there knows; another one need not wait too.
-        let patience = if held.connection.is_some() { patience } else { Duration::ZERO };
+        let patience = if held.connection.is_some() { held.patience_left(patience) } else { Duration::ZERO };
         let opened = open_patiently(target, transport, patience).await;
         match &opened {
-            Ok(connection) => held.connection = Some(connection.clone()),
+            Ok(connection) => (held.connection, held.lost_since) = (Some(connection.clone()), None),
             Err(error) if error.prospect() != Prospect::Away => held.closed = Some(error.clone()),
             Err(_) => {}
         }
         opened
+    }
+}
+
+impl Held {
+    /// What is left of the patience with a host that is away. Several may ask for it at once, and who has its turn after another one waits no longer for that.
+    fn patience_left(&mut self, patience: Duration) -> Duration {
+        patience.saturating_sub(self.lost_since.get_or_insert_with(Instant::now).elapsed())
     }
 }
 

@@ -4,7 +4,8 @@ use super::{FIRST_PAUSE, LONGEST_PAUSE, Link, PATIENCE, opened, wait_before_next
 use crate::event::Events;
 use crate::remote::tests::harness::{LONG, Relay, Sshd, transport, until};
 use crate::remote::{Prospect, Script, Target};
-use std::time::Duration;
+use std::sync::atomic::Ordering;
+use std::time::{Duration, Instant};
 
 #[tokio::test]
 async fn a_connection_that_ends_without_a_word_is_its_hosts_failure() {
@@ -45,6 +46,24 @@ async fn a_lost_link_is_opened_again_and_verified_again() {
     let _relay = Relay::at(port, other.port, 0).await;
     let error = link.scripts().await.err().unwrap();
     assert!(error.is_host_key() && !other.saw_a_login(), "{error:?}");
+}
+
+/// A stream, a script and a look may all need it.
+#[tokio::test]
+async fn those_who_ask_at_once_for_a_host_that_is_away_wait_for_it_together() {
+    let sshd = Sshd::start();
+    let relay = Relay::to(sshd.port, 0).await;
+    let target = Target { port: relay.port, host_key: Some(sshd.fingerprint("ed25519")), ..sshd.target() };
+    let link = Link::open(target, &transport()).await.unwrap();
+    link.patience_seconds.store(2, Ordering::Relaxed);
+    drop(relay);
+    until("the link is lost", || link.is_lost()).await;
+    let began = Instant::now();
+    let is_away = || async { link.scripts().await.is_err() };
+    let all = tokio::join!(is_away(), is_away(), is_away(), is_away(), is_away());
+    assert_eq!(all, (true, true, true, true, true));
+    // One after the other, each by itself, it would be more than seven.
+    assert!(began.elapsed() < Duration::from_secs(5), "{:?}", began.elapsed());
 }
 
 /// How often a host is tried again that answers the same each time, and when for the last time.
