@@ -96,5 +96,5 @@ impl<'a> Session<'a> {
 
 /// What is said of a verb that did not do all it was asked for.
 pub(super) fn failures(error: Error, verb: &str) -> Vec<Failure> {
-    error.failures(|outcome| report::failures(outcome, &format!("`kokctl {verb}`")))
+    error.failures(|outcome| report::failures(outcome, if outcome.left_to_apply { "apply" } else { verb }))
 }

@@ -50,10 +50,12 @@ pub(super) fn steps_text(plan: &Plan) -> String {
 }
 
 /// The failures of a run, hosts with one cause together.
-pub(super) fn failures(outcome: &Outcome, again: &str) -> Vec<Failure> {
-    if let Some(failure) = stopped(outcome, again) {
-        let others = Outcome { stopped: None, failed: outcome.failed.clone(), blocked: outcome.blocked, ..Outcome::default() };
-        let others = if others.failed.is_empty() { Vec::new() } else { failures(&others, again) };
+pub(super) fn failures(outcome: &Outcome, verb: &str) -> Vec<Failure> {
+    let again = format!("`kokctl {verb}`");
+    if let Some(failure) = stopped(outcome, &again) {
+        let (failed, lost) = (outcome.failed.clone(), outcome.lost.clone());
+        let others = Outcome { stopped: None, failed, lost, blocked: outcome.blocked, ..Outcome::default() };
+        let others = if others.failed.is_empty() { Vec::new() } else { failures(&others, verb) };
         return others.into_iter().chain([failure]).collect();
     }
     if outcome.failed.is_empty() {
@@ -72,12 +74,27 @@ pub(super) fn failures(outcome: &Outcome, again: &str) -> Vec<Failure> {
             let unknown = failures.iter().any(|failure| failure.unknown);
             let what = if unknown { format!("{title}: it is not known whether it was done") } else { format!("{title} failed") };
             let hint = format!(
-                "mend the cause and run {again} again: it goes on where this run stopped; {} not begun",
-                counted(outcome.blocked, "step was", "steps were")
+                "mend the cause and run {again} again: it goes on where this run stopped; {} not begun{}",
+                counted(outcome.blocked, "step was", "steps were"),
+                without_the_lost(outcome, &failures, verb)
             );
             Failure::new(Kind::Incomplete, what).at(steps).because(error).hint(hint)
         })
         .collect()
+}
+
+/// How it goes on without hosts that were lost on the way, and on which, or for which, steps have failed.
+fn without_the_lost(outcome: &Outcome, failures: &[&StepFailure], verb: &str) -> String {
+    let is_of = |host: &&String| failures.iter().any(|failure| failure.step.host() == *host || failure.host == **host);
+    let lost: Vec<&str> = outcome.lost.iter().filter(is_of).map(String::as_str).collect();
+    let (names, is) = (listed(lost.iter().copied()), if lost.len() == 1 { "is" } else { "are" });
+    let done = match verb.split(' ').next() {
+        _ if lost.is_empty() => return String::new(),
+        Some("recover" | "restore") => format!("`kokctl {verb} --lost {}`", lost.join(",")),
+        Some("reset" | "converge") => "take the line out of the file".to_owned(),
+        _ => format!("`kokctl remove -f FILE {} --dead`, then take the line out of the file", lost.join(" ")),
+    };
+    format!("; or, if {names} {is} gone for good: {done}")
 }
 
 /// What of a run was not begun, and on which hosts.

@@ -81,6 +81,15 @@ impl Error {
         }
     }
 
+    /// Of a run that has done all but what `apply` does.
+    #[must_use]
+    pub(super) fn left_to_apply(mut self) -> Self {
+        if let Self::StepFailed(outcome) | Self::InDoubt(outcome) | Self::Stopped(outcome) | Self::TakenOver(outcome) = &mut self {
+            outcome.left_to_apply = true;
+        }
+        self
+    }
+
     /// Whether trying again later may help, with nothing changed by anybody: hosts may be reached again, who holds them may let go, and what
     /// failed may succeed.
     #[must_use]

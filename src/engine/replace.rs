@@ -91,23 +91,24 @@ pub async fn replace(
             Some(First::OldForItIsDead | First::OldForRoom) | None => false,
         };
         return match joins_first {
-            true => drive(&run, Stage::Become(Apply { request: &between }), [leave, then]).await,
-            false => drive(&run, leave, [then]).await,
+            true => drive(&run, Stages::new(Stage::Become(Apply { request: &between }), [leave, then]).for_good()).await,
+            false => drive(&run, Stages::new(leave, [then]).for_good()).await,
         };
     }
     let Some(swap) = run.unless_stopped(swap(cluster, removal, tolerance, context)).await? else {
-        return drive(&run, leaves(cluster, removal), [Stage::Become(Apply { request })]).await;
+        return drive(&run, Stages::new(leaves(cluster, removal), [Stage::Become(Apply { request })])).await;
     };
     let of = |hosts| Removal { hosts, follows: Follows::Apply, ..removal.clone() };
     let (first, then) = (of(&swap.first), of(&swap.then));
     let between = ApplyRequest { cluster: &swap.between, ..request.clone() };
     let rest = [Stage::Become(Apply { request: &between }), leaves(cluster, &then), Stage::Become(Apply { request })];
-    drive(&run, leaves(&swap.between, &first), rest).await
+    drive(&run, Stages::new(leaves(&swap.between, &first), rest)).await
 }
 
-async fn drive<'a>(run: &Run<'_>, first: Stage<'a>, rest: impl IntoIterator<Item = Stage<'a>>) -> Result<Replaced, Error> {
-    let mut order = Stages::new(first, rest);
-    let driven = run.drive(&mut order).await?;
+async fn drive(run: &Run<'_>, mut order: Stages<'_>) -> Result<Replaced, Error> {
+    let driven = run.drive(&mut order).await;
+    // Whoever has joined anew would leave once more by the same word.
+    let driven = driven.map_err(|error| if order.is_left_to_apply() { error.left_to_apply() } else { error })?;
     let (kept, dead) = order.ended();
     Ok(Replaced { outcome: driven.outcome, kept, dead })
 }
@@ -127,16 +128,28 @@ pub(super) struct Stages<'a> {
     left: VecDeque<Stage<'a>>,
     /// The hosts that were left out of each stage so far, as they could not be reached.
     left_out: Vec<BTreeSet<String>>,
+    /// Whether those that leave have a line in the file, and don't join again.
+    is_for_good: bool,
 }
 
 impl<'a> Stages<'a> {
     pub(super) fn new(first: Stage<'a>, rest: impl IntoIterator<Item = Stage<'a>>) -> Self {
-        Self { done: Vec::new(), now: first, left: rest.into_iter().collect(), left_out: Vec::new() }
+        Self { done: Vec::new(), now: first, left: rest.into_iter().collect(), left_out: Vec::new(), is_for_good: false }
     }
 
     /// The hosts that were left out of each stage so far, in their order.
     pub(super) fn left_out(&self) -> &[BTreeSet<String>] {
         &self.left_out
+    }
+
+    /// The same of hosts that leave for good.
+    fn for_good(self) -> Self {
+        Self { is_for_good: true, ..self }
+    }
+
+    /// Whether what is left is what `apply` does with the file as it is.
+    fn is_left_to_apply(&self) -> bool {
+        !self.is_for_good && self.left.is_empty() && matches!(self.now, Stage::Become(_))
     }
 
     /// The first snapshot that was taken, and those that were dead.

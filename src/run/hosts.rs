@@ -53,7 +53,12 @@ pub(super) enum Trouble {
     /// No end within the deadline. It may still be at work.
     Late { because: String },
     /// The host did not come back, or does not let us in any more.
-    Gone { because: String },
+    Gone {
+        /// Why.
+        because: String,
+        /// Whether nothing answers there, or nothing lets anybody in.
+        is_away: bool,
+    },
     /// Another run holds the host.
     Held { because: String },
     /// Anything else; trying again would not help.

@@ -19,12 +19,16 @@ pub struct Outcome {
     pub stopped: Option<String>,
     /// The hosts on which something failed.
     pub failed_hosts: BTreeSet<String>,
+    /// Hosts that were there when the run began, and could not be reached any more.
+    pub lost: BTreeSet<String>,
     /// How many steps of each host were not begun.
     pub not_begun: BTreeMap<String, usize>,
     /// Steps that were at work when the run was left at once.
     pub in_doubt: Vec<InDoubt>,
     /// Whether another run has taken over.
     pub taken_over: bool,
+    /// Whether what is left is what `apply` does, whatever the verb was.
+    pub left_to_apply: bool,
 }
 
 impl Outcome {

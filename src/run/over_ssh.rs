@@ -22,7 +22,7 @@ use crate::artifacts::BundleFolder;
 use crate::event::Events;
 use crate::failure::Failure;
 use crate::randomness::random_bytes;
-use crate::remote::{ConnectError, ExitStatus, Output, RunError, Script};
+use crate::remote::{ConnectError, ExitStatus, Output, Prospect, RunError, Script};
 
 /// What asking what became of an order takes besides waiting: a reboot's end (60 s), and a look.
 const SETTLE: Duration = Duration::from_secs(120);
@@ -134,7 +134,8 @@ fn not_prepared(name: SecretName) -> Trouble {
 }
 
 fn gone(error: ConnectError) -> Trouble {
-    Trouble::Gone { because: Failure::from(error).one_line() }
+    let is_away = error.prospect() == Prospect::Away;
+    Trouble::Gone { because: Failure::from(error).one_line(), is_away }
 }
 
 fn broken(error: RunError) -> Trouble {

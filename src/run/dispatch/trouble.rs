@@ -53,8 +53,9 @@ impl<H: Hosts> Dispatcher<'_, H> {
             }
             Trouble::Lost { because, .. } | Trouble::Late { because } => self.fail_order(&order, &because, true),
             Trouble::Failed { because, unknown } => self.fail_order(&order, &because, unknown || begun_before),
-            Trouble::Gone { because } => {
+            Trouble::Gone { because, is_away } => {
                 self.fail_order(&order, &because, begun_before);
+                self.outcome.lost.extend(is_away.then(|| order.host.clone()));
                 self.give_up(&order.host, order.steps.first().map(|(step, _)| &step.id));
             }
             Trouble::Held { because } => {

@@ -124,6 +124,13 @@ impl<H: Hosts> Dispatcher<'_, H> {
         });
     }
 
+    /// Nobody looks at the conditions of a host any more.
+    fn waits_in_vain(&mut self, host: &str, wait: &Wait, (because, is_away): (&str, bool)) {
+        wait.ids().for_each(|id| self.fail(id, because, false));
+        self.outcome.lost.extend(is_away.then(|| host.to_owned()));
+        self.give_up(host, wait.ids().next());
+    }
+
     /// Hears what a look saw.
     pub(super) fn take_look(&mut self, host: &str, result: Result<Observations, Trouble>) {
         self.looking.remove(host);
@@ -134,10 +141,8 @@ impl<H: Hosts> Dispatcher<'_, H> {
                 self.remember(host, &seen);
                 Ok(Observations { kubelets_started: self.kubelets_started(), ..seen })
             }
-            Err(Trouble::Gone { because } | Trouble::Held { because }) => {
-                wait.ids().for_each(|id| self.fail(id, &because, false));
-                return self.give_up(host, wait.ids().next());
-            }
+            Err(Trouble::Gone { because, is_away }) => return self.waits_in_vain(host, &wait, (&because, is_away)),
+            Err(Trouble::Held { because }) => return self.waits_in_vain(host, &wait, (&because, false)),
             // A look that failed says nothing of the condition: it is looked at again until the deadline.
             Err(Trouble::Lost { because, .. } | Trouble::Late { because } | Trouble::Failed { because, .. }) => Err(because),
         };

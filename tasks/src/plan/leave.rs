@@ -264,6 +264,9 @@ fn speaker<'a>(cluster: &'a Cluster, chosen: &[String], seen: &Seen) -> Result<O
     let nodes = listed(chosen.iter().map(String::as_str));
     Err(Refusal::new(format!("no API server of the cluster answers, and one has to forget the node of {nodes}"))
         .because(said.collect::<Vec<_>>().join("; "))
-        .hint("mend a control plane first; or, if the whole cluster can go, take it down with `kokctl reset`")
+        .hint(
+            "mend a control plane first; if more than half of the members of etcd are gone for good, `kokctl recover`; or, if the whole cluster can go, take it \
+             down with `kokctl reset`",
+        )
         .passing())
 }

@@ -201,7 +201,7 @@ fn started(kind: &EventKind) -> Option<&str> {
 }
 
 fn reachable(inner: &Inner, host: &str) -> Result<(), Trouble> {
-    if inner.gone.contains(host) { Err(Trouble::Gone { because: "it is away".to_owned() }) } else { Ok(()) }
+    if inner.gone.contains(host) { Err(Trouble::Gone { because: "it is away".to_owned(), is_away: true }) } else { Ok(()) }
 }
 
 impl Inner {
