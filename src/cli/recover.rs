@@ -84,8 +84,8 @@ pub(super) async fn run(arguments: &Arguments) -> Result<(), Vec<Failure>> {
     let apply =
         ApplyRequest { cluster: &cluster, selection: &selection, part: None, bundle, given: &given, most_failed: None, noted: None };
     let request = RecoverRequest { apply: &apply, lost: &lost, snapshot: snapshot.as_ref(), wish };
-    let context = &session.context;
-    let work = async |options: Options<'_>| engine::recover(context, lock, &request, options).await;
+    let (context, store) = (&session.context, &session.store);
+    let work = async |options: Options<'_>| engine::recover(context, (store, lock), &request, options).await;
     let recovered = session.with_options(|_| Verdict::Go, work).await;
     let left = |error: &Error| matches!(error, Error::HalfWay(_)).then(half_way);
     let Recovered { recovery, outcome } =

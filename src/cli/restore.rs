@@ -118,8 +118,8 @@ pub(super) async fn run(arguments: &Arguments) -> Result<(), Vec<Failure>> {
     let selection = Selection::whole();
     let apply = ApplyRequest { cluster, selection: &selection, part: None, bundle, given: &given, most_failed: None, noted: None };
     let request = RecoverRequest { apply: &apply, lost: &wanted.lost, snapshot: Some(&unpacked.snapshot), wish };
-    let context = &session.context;
-    let work = async |options: Options<'_>| engine::recover(context, lock, &request, options).await;
+    let (context, store) = (&session.context, &session.store);
+    let work = async |options: Options<'_>| engine::recover(context, (store, lock), &request, options).await;
     let recovered = session.with_options(|_| Verdict::Go, work).await.map_err(half_way)?;
     match &recovered {
         Recovered { recovery: None, outcome: None } => session.say("nothing to do"),

@@ -5,6 +5,7 @@ mod snapshot;
 
 use kok_crds::model::Cluster;
 use kok_tasks::artifact::Artifact;
+use kok_tasks::drain::DrainSettings;
 use kok_tasks::plan::RecoveryStage;
 use kok_tasks::recovery::{Origin, Recovery};
 
@@ -13,7 +14,8 @@ use super::context::{Context, Options};
 use super::converge::{Means, Next, Planned, Tolerance, recover as plan_of};
 use super::driver::{Order, Run, Work};
 use super::error::Error;
-use super::store::Lock;
+use super::reset::{Follows, Removal, ResetRequest, Silent, TakeDown};
+use super::store::{Lock, Store};
 use crate::failure::Failure;
 use crate::run::{Outcome, Secrets};
 pub use choose::{RecoveryChoice, recovery_id};
@@ -58,18 +60,31 @@ pub struct Recovered {
 ///
 /// # Errors
 /// [`Error`] if not all of it is done; [`Error::HalfWay`] where a stage is and the next one can't be begun.
-pub async fn recover(context: &Context, lock: Lock, request: &RecoverRequest<'_>, options: Options<'_>) -> Result<Recovered, Error> {
-    let cluster = request.apply.cluster;
-    let part = (!request.lost.is_empty()).then(|| format!("--lost {}", request.lost.join(",")));
+pub async fn recover(
+    context: &Context,
+    (store, lock): (&dyn Store, Lock),
+    request: &RecoverRequest<'_>,
+    options: Options<'_>,
+) -> Result<Recovered, Error> {
+    let (cluster, names) = (request.apply.cluster, request.lost.join(","));
+    let part = (!request.lost.is_empty()).then(|| format!("--lost {names}"));
     let restores = matches!(request.wish, RecoverWish::Begin(recovery) if recovery.origin.replaces());
     let run = Run::begin(if restores { "restore" } else { "recover" }, cluster, part, (context, lock), options);
-    let mut order = Anew { request, stage: Stage::Aside, recovery: None, without_lost: None };
+    let removal = without_lost(request.lost);
+    let forgets = TakeDown::new(cluster, store, ResetRequest::Hosts { removal: &removal, part: &names });
+    let mut order = Anew { request, stage: Stage::Aside, recovery: None, forgets, without_lost: None };
     if matches!(request.wish, RecoverWish::Join) {
-        order.stage = Stage::Joined;
+        order.stage = order.of_etcd_that_works();
         order.give_up();
     }
     let driven = run.drive(&mut order).await?;
     Ok(Recovered { recovery: order.recovery, outcome: driven.outcome })
+}
+
+/// How hosts leave an etcd that works, and that are gone for good.
+fn without_lost(lost: &[String]) -> Removal<'_> {
+    let drain = DrainSettings::default();
+    Removal { hosts: lost, drain, silent: Silent::AllDead, follows: Follows::Nothing, members: None, even: true }
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -78,6 +93,8 @@ enum Stage {
     Aside,
     /// There is a new etcd.
     Anew,
+    /// Hosts that are given up leave an etcd that works: they died after the recovery had come to its end.
+    Forgotten,
     /// The whole cluster becomes what its file says.
     Joined,
 }
@@ -86,6 +103,8 @@ struct Anew<'a> {
     request: &'a RecoverRequest<'a>,
     stage: Stage,
     recovery: Option<Recovery>,
+    /// How those that are given up leave.
+    forgets: TakeDown<'a>,
     /// The cluster without those that are given up.
     without_lost: Option<Cluster>,
 }
@@ -97,8 +116,13 @@ impl Anew<'_> {
             (Stage::Aside, RecoverWish::Begin(recovery)) => Next::Begin(recovery),
             (Stage::Aside, RecoverWish::GoOnFrom(origin)) => Next::GoOnFrom(origin),
             (Stage::Aside, _) => Next::GoOn(RecoveryStage::Aside),
-            (Stage::Anew | Stage::Joined, _) => Next::GoOn(RecoveryStage::Anew),
+            (Stage::Anew | Stage::Forgotten | Stage::Joined, _) => Next::GoOn(RecoveryStage::Anew),
         }
+    }
+
+    /// What is next where nothing says that a recovery is under way, and etcd works.
+    fn of_etcd_that_works(&self) -> Stage {
+        if self.request.lost.is_empty() { Stage::Joined } else { Stage::Forgotten }
     }
 
     /// How the cluster is applied without those that are given up, who are no part of it any more.
@@ -127,15 +151,18 @@ impl Anew<'_> {
 
 impl Order for Anew<'_> {
     async fn plan(&mut self, run: &Run<'_>) -> Result<Planned, Vec<Failure>> {
-        if self.stage == Stage::Joined {
-            return Apply { request: &self.applied() }.plan(run).await;
+        match self.stage {
+            Stage::Joined => Apply { request: &self.applied() }.plan(run).await,
+            Stage::Forgotten => self.forgets.plan(run).await,
+            Stage::Aside | Stage::Anew => self.plan_recovery(run).await,
         }
-        self.plan_recovery(run).await
     }
 
     async fn prepare(&mut self, run: &Run<'_>, planned: &Planned) -> Result<Work, Error> {
-        if self.stage == Stage::Joined {
-            return Apply { request: &self.applied() }.prepare(run, planned).await;
+        match self.stage {
+            Stage::Joined => return Apply { request: &self.applied() }.prepare(run, planned).await,
+            Stage::Forgotten => return self.forgets.prepare(run, planned).await,
+            Stage::Aside | Stage::Anew => {}
         }
         let bundle = self.request.apply.bundle.clone();
         verify(run, &bundle, &planned.plan)?;
@@ -152,10 +179,9 @@ impl Order for Anew<'_> {
     fn goes_on(&mut self) -> bool {
         self.stage = match self.stage {
             _ if matches!(self.request.wish, RecoverWish::TakeBack) => return false,
-            // Nothing says that one is under way, and etcd works.
-            Stage::Aside if self.recovery.is_none() => Stage::Joined,
+            Stage::Aside if self.recovery.is_none() => self.of_etcd_that_works(),
             Stage::Aside => Stage::Anew,
-            Stage::Anew => Stage::Joined,
+            Stage::Anew | Stage::Forgotten => Stage::Joined,
             Stage::Joined => return false,
         };
         if self.stage == Stage::Joined {

@@ -141,7 +141,7 @@ async fn carry_out(
     *means.recovery.next.lock().unwrap_or_else(PoisonError::into_inner) = Some(name.to_owned());
     let options = Options { approve: &approve, ..means.options };
     let lock = means.lock(&task.cluster)?;
-    engine::recover(means.context, lock, &request, options).await.map(drop)
+    engine::recover(means.context, (means.store, lock), &request, options).await.map(drop)
 }
 
 /// Who has approved the first stage has approved the rest: between them nothing of the cluster works. An operation goes on with what another one has begun as
