@@ -34,6 +34,7 @@ mod cluster;
 mod cluster_story;
 mod cluster_support;
 mod commands;
+mod deaths;
 mod draw;
 mod encryption;
 mod etcd_room;

@@ -100,6 +100,13 @@ impl<'a> Kokctl<'a> {
         self.prepare(self.lab.command(program()).unwrap(), arguments)
     }
 
+    /// The same for a caller who reads what it says on its way: after so many seconds it is ended, and its code is 124.
+    pub fn command_within(&self, seconds: u64, arguments: &[&str]) -> Command {
+        let mut command = self.lab.command("timeout").unwrap();
+        command.arg("--kill-after=5").arg(seconds.to_string()).arg(program());
+        self.prepare(command, arguments)
+    }
+
     fn prepare(&self, mut command: Command, arguments: &[&str]) -> Command {
         command.args(arguments).stdin(Stdio::null()).env("XDG_STATE_HOME", self.folder().join("state"));
         // What the tester's own shell has set, and the settings of SSH at home, must not decide.
@@ -123,9 +130,7 @@ impl<'a> Kokctl<'a> {
 
     /// The same where it may take longer.
     pub fn run_within(&self, seconds: u64, arguments: &[&str]) -> Said {
-        let mut command = self.lab.command("timeout").unwrap();
-        command.arg("--kill-after=5").arg(seconds.to_string()).arg(program());
-        let output = self.prepare(command, arguments).output().unwrap();
+        let output = self.command_within(seconds, arguments).output().unwrap();
         let text = |bytes: &[u8]| String::from_utf8(bytes.to_vec()).expect("kokctl prints UTF-8");
         let said = Said { code: output.status.code().unwrap_or(-1), stdout: text(&output.stdout), stderr: text(&output.stderr) };
         assert_ne!(said.code, 124, "kokctl {arguments:?} did not end: {said:?}");

@@ -1,4 +1,5 @@
 //! What the story of members needs.
 
+pub mod died;
 pub mod killed;
 pub mod load;
