@@ -9,10 +9,10 @@ use std::sync::Arc;
 
 use kok_crds::model::{AuthorityName, Cluster};
 use kok_crds::operation::Verb;
-use kok_crds::{Asked, Intent, listed};
+use kok_crds::{Asked, Intent, Problem, listed};
 use kok_tasks::drain::DrainSettings;
 use kok_tasks::list::TASKS;
-use kok_tasks::plan::{Aside, Choice, EtcdRoom, How, Reboots, Selection};
+use kok_tasks::plan::{Aside, Choice, EtcdRoom, How, Reboots, Refusal, Selection};
 use kok_tasks::renewal::Renewal;
 use kok_tasks::upgrade::{Turn, Wish};
 use std::collections::BTreeSet;
@@ -52,9 +52,7 @@ pub(super) struct Means<'a> {
 /// # Errors
 /// [`Error`] if not all of it is done.
 pub(super) async fn carry_out(task: &Task, means: &Means<'_>) -> Result<(), Error> {
-    let names: Vec<&str> = TASKS.iter().map(|task| task.name).collect();
-    let asked = task.input.asked(Intent { verb: task.verb, dry: false }, &names);
-    let asked = asked.map_err(|problems| problems.into_iter().map(Failure::problem).collect::<Vec<_>>())?;
+    let asked = asked(task).map_err(|problems| problems.into_iter().map(Failure::problem).collect::<Vec<_>>())?;
     match task.verb {
         Verb::Apply => apply(task, &asked, means).await,
         Verb::Backup => back_up::back_up(task, means).await,
@@ -108,11 +106,27 @@ fn drains(cluster: &Cluster, all: bool) -> DrainSettings {
     DrainSettings { delete_empty_dir: all, delete_unmanaged: all, ..DrainSettings::of(&cluster.settings.drains) }
 }
 
+/// What an operation asks of a task by its arguments.
+fn asked(task: &Task) -> Result<Asked, Vec<Problem>> {
+    let names: Vec<&str> = TASKS.iter().map(|task| task.name).collect();
+    task.input.asked(Intent { verb: task.verb, dry: false }, &names)
+}
+
+fn selection(task: &Task, asked: &Asked) -> Result<Selection, Vec<Refusal>> {
+    let Asked { tasks, hosts, .. } = asked;
+    Selection::new(Choice { only: &tasks.only, skip: &tasks.skip, limit: hosts }, &task.cluster)
+}
+
+/// Whether a cluster is made as it is described in a part alone: some hosts, or some tasks.
+pub(super) fn is_part(task: &Task) -> bool {
+    let is_whole = |asked: Asked| selection(task, &asked).is_ok_and(|selection| selection.is_whole());
+    task.verb == Verb::Apply && !asked(task).is_ok_and(is_whole)
+}
+
 async fn apply(task: &Task, asked: &Asked, means: &Means<'_>) -> Result<(), Error> {
     let Asked { tasks, hosts, .. } = asked;
-    let choice = Choice { only: &tasks.only, skip: &tasks.skip, limit: hosts };
     let refused = |refusals: Vec<_>| refusals.into_iter().map(|it| Failure::refusal(Kind::Input, it)).collect::<Vec<_>>();
-    let selection = Selection::new(choice, &task.cluster).map_err(refused)?;
+    let selection = selection(task, asked).map_err(refused)?;
     let part = (!selection.is_whole()).then(|| [tasks.only.as_slice(), hosts.as_slice()].concat().join(","));
     let request = ApplyRequest { part, ..of_whole(&task.cluster, &selection, means)? };
     let lock = means.lock(&task.cluster)?;

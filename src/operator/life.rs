@@ -7,6 +7,7 @@ mod end;
 mod kept;
 mod prepared;
 mod run;
+mod standing;
 mod trusted;
 mod wait;
 
@@ -19,6 +20,7 @@ use tokio::sync::{OwnedSemaphorePermit, watch};
 
 use super::approval::Mode;
 use super::attend::{Attendant, Attended, Objects, Wish};
+use super::carry_out::is_part;
 use super::inputs::{Snapshot, Task};
 use super::lease::ClusterLease;
 use super::made::Why;
@@ -28,14 +30,7 @@ use super::writer::StatusWriter;
 use crate::failure::{Failure, Kind};
 use end::{is_changing, keeps_kubeconfig};
 pub(super) use run::STACK;
-
-/// The last thing that an operation has begun about what the cluster is. Who only looks is none.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Changed {
-    verb: Verb,
-    /// Whether it came to its end.
-    is_done: bool,
-}
+use standing::Changed;
 
 /// How long something may be missing that an operation names.
 const MISSING: Duration = Duration::from_secs(600);
@@ -113,15 +108,16 @@ impl Life {
         for (place, task) in tasks.iter().enumerate() {
             let changes = !is_dry && is_changing(task.verb);
             let is_done = task.place < done || !mode.concerns(task.is_main);
+            let (before, begun) = (self.changed, Changed { verb: task.verb, is_part: is_part(task), is_done: false });
             if changes {
-                self.changed = Some(Changed { verb: task.verb, is_done });
+                self.changed = Some(if is_done { begun.done(before) } else { begun });
             }
             if is_done {
                 continue;
             }
             self.carry_out(task, snapshot).await?;
             if changes {
-                self.changed = Some(Changed { verb: task.verb, is_done: true });
+                self.changed = Some(begun.done(before));
             }
             if !is_dry && keeps_kubeconfig(&verbs, place) {
                 self.outputs(task).await?;

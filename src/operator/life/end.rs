@@ -14,7 +14,7 @@ use super::super::made::Why;
 use super::super::object::{COMPLETED, Condition, HELD, MANAGER};
 use super::super::outputs::{Told, certificates};
 use super::super::status::{ANSWER, OperationStatus, Phase, error_json};
-use super::{Changed, End, Failure, Kind, Life};
+use super::{End, Failure, Kind, Life};
 use crate::clock::Clock;
 
 /// The pause before the API server is asked again.
@@ -124,28 +124,7 @@ impl Life {
         if self.is_of_deletion() { said.field("phase", json!("Deleting")) } else { said }
     }
 
-    /// How the cluster is after what was changed so far.
-    pub(super) fn of_standing(&self, said: Said, reason: &'static str, message: String) -> Said {
-        match standing(self.changed) {
-            Standing::AsBefore => said.field("phase", self.phase_before()),
-            Standing::TakenDown => said
-                .field("phase", json!("Pending"))
-                .condition("Ready", false, "Reset", "the cluster, or a part of it, was taken down")
-                .field("certificates", Value::Null)
-                .field("hostSummary", Value::Null),
-            // Also where a hook failed that comes after it: that is said of the operation.
-            Standing::Works => said
-                .field("phase", json!("Ready"))
-                .condition("Ready", true, "Succeeded", "")
-                .field("certificates", self.certificates())
-                .field("hostSummary", self.summary()),
-            Standing::InTrouble => {
-                said.field("phase", json!("Degraded")).condition("Ready", false, reason, message).field("hostSummary", self.summary())
-            }
-        }
-    }
-
-    fn certificates(&self) -> Value {
+    pub(super) fn certificates(&self) -> Value {
         let mut said = if self.has_kubeconfig { certificates(&self.at.key, &self.home) } else { self.before("certificates") };
         if let Some(end) = &self.certificates_end {
             let fields = said.as_object().cloned().unwrap_or_default();
@@ -154,20 +133,12 @@ impl Life {
         said
     }
 
-    /// The phase of the Cluster before the operation.
-    pub(super) fn phase_before(&self) -> Value {
-        match self.before("phase") {
-            Value::String(phase) if phase != "Provisioning" => json!(phase),
-            _ => json!("Pending"),
-        }
-    }
-
     /// What the Cluster's status said before the operation.
-    fn before(&self, field: &str) -> Value {
+    pub(super) fn before(&self, field: &str) -> Value {
         self.found.cluster.data.pointer("/status").and_then(|status| status.get(field)).cloned().unwrap_or_default()
     }
 
-    fn summary(&self) -> Value {
+    pub(super) fn summary(&self) -> Value {
         let (total, failed, unreachable) = self.writer.now().progress.host_counts();
         let ready = total - failed - unreachable;
         match total {
@@ -194,29 +165,6 @@ pub(super) fn keeps_kubeconfig(verbs: &[Verb], place: usize) -> bool {
     }
 }
 
-/// What an operation has made of its cluster.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Standing {
-    /// It has only looked, or could not begin.
-    AsBefore,
-    /// The cluster, or a part of it, was taken down.
-    TakenDown,
-    /// What was to be changed is changed.
-    Works,
-    /// It was begun, and has not come to its end.
-    InTrouble,
-}
-
-/// What the last change says of the cluster.
-const fn standing(changed: Option<Changed>) -> Standing {
-    match changed {
-        None => Standing::AsBefore,
-        Some(Changed { is_done: false, .. }) => Standing::InTrouble,
-        Some(Changed { verb: Verb::Reset, .. }) => Standing::TakenDown,
-        Some(_) => Standing::Works,
-    }
-}
-
 fn ended(status: &mut OperationStatus, phase: Phase, reason: &'static str, failure: Option<Failure>) {
     let message = failure.as_ref().map(Failure::one_line).unwrap_or_default();
     let is_done = phase == Phase::Succeeded;
@@ -236,12 +184,13 @@ mod tests {
 
     use super::super::super::fake::{CLUSTER, OPERATION, life};
     use super::super::super::made::MADE_BECAUSE;
+    use super::super::Changed;
     use super::*;
 
     #[tokio::test]
     async fn an_end_is_written_and_the_operation_labelled() {
         let (fake, mut life) = life("a").await;
-        life.changed = Some(Changed { verb: Verb::Apply, is_done: true });
+        life.changed = Some(Changed { verb: Verb::Apply, is_part: false, is_done: true });
         assert!(matches!(life.end(Ok(())).await, Attended::Ended(Some(_))));
         let operation = fake.get(OPERATION).unwrap();
         assert_eq!((&operation["status"]["status"], &operation["metadata"]["labels"][COMPLETED]), (&json!("Succeeded"), &json!("done")));
@@ -254,7 +203,7 @@ mod tests {
         for (because, drift) in [("description", json!(0)), ("deletion", Value::Null)] {
             let (fake, mut life) = life("a").await;
             life.found.operation.metadata.labels = Some([(MADE_BECAUSE.to_owned(), because.to_owned())].into());
-            life.changed = Some(Changed { verb: Verb::Apply, is_done: true });
+            life.changed = Some(Changed { verb: Verb::Apply, is_part: false, is_done: true });
             assert!(matches!(life.end(Ok(())).await, Attended::Ended(Some(_))));
             assert_eq!(fake.get(CLUSTER).unwrap()["status"]["drift"]["changes"], drift, "{because}");
         }
@@ -264,7 +213,7 @@ mod tests {
     #[tokio::test]
     async fn who_has_the_lease_no_more_writes_no_end() {
         let (fake, mut life) = life("b").await;
-        life.changed = Some(Changed { verb: Verb::Apply, is_done: false });
+        life.changed = Some(Changed { verb: Verb::Apply, is_part: false, is_done: false });
         assert!(matches!(life.end(Ok(())).await, Attended::Left));
         assert_ne!(fake.get(OPERATION).unwrap()["status"]["status"], "Succeeded");
         assert_ne!(fake.get(CLUSTER).unwrap()["status"]["phase"], "Degraded");
@@ -285,13 +234,5 @@ mod tests {
         assert_eq!(kept(&[Verb::Cordon, Verb::Apply, Verb::Uncordon]), [false, false, true]);
         assert_eq!(kept(&[Verb::Reset, Verb::Check]), [false, false], "there is none any more");
         assert_eq!(kept(&[Verb::Kubeconfig]), [true]);
-    }
-
-    #[test]
-    fn the_last_change_says_how_the_cluster_is() {
-        let after = |verb, is_done| standing(Some(Changed { verb, is_done }));
-        assert_eq!(standing(None), Standing::AsBefore);
-        assert_eq!((after(Verb::Apply, true), after(Verb::Apply, false)), (Standing::Works, Standing::InTrouble));
-        assert_eq!((after(Verb::Reset, true), after(Verb::Reset, false)), (Standing::TakenDown, Standing::InTrouble));
     }
 }

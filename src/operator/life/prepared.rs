@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use k8s_openapi::ByteString;
 use k8s_openapi::api::core::v1::Secret;
+use kube::core::Status;
 use serde_json::{Value, json};
 use tokio::time::timeout;
 
@@ -35,6 +36,7 @@ impl Life {
         if let Some(failure) = tasks.iter().find_map(|task| refused(task.verb, mode)) {
             return Err(End::failed("ActionRefused", failure.at(format!("ClusterOperation {}", self.at.operation))));
         }
+        self.told_ready().await;
         self.told_inputs(&snapshot, key.as_ref());
         let tasks: Vec<Arc<Task>> = tasks.into_iter().map(Arc::new).collect();
         if let Some(task) = tasks.first() {
@@ -98,7 +100,8 @@ impl Life {
         secret.metadata.name = Some(name.clone());
         secret.metadata.owner_references = Some(vec![owner(&self.found.operation, false)]);
         secret.data = Some([("inputs".to_owned(), ByteString(bytes))].into());
-        match self.answered(|| async { put(&api, &secret).await }).await? {
+        let kept = self.ready(|| async { put(&api, &secret).await.map_err(|error| without_namespace(error, &home)) });
+        match kept.await? {
             Put::Done => Ok((snapshot, files)),
             Put::Taken => Err(End::failed("NameTaken", taken("secret", &self.home, &name))),
         }
@@ -142,6 +145,18 @@ impl Life {
             0 | 1 => Told::normal("Started", format!("of cluster {}", self.at.key.name)),
             _ => Told::normal("Resumed", format!("attempt {attempt} of cluster {}", self.at.key.name)),
         });
+    }
+}
+
+/// Of an object that could not be made: its namespace is not there, or about to go, which is waited for as for what is in it.
+fn without_namespace(error: kube::Error, namespace: &str) -> Unready {
+    let is_going = |status: &Status| {
+        let causes = status.details.iter().flat_map(|details| &details.causes);
+        causes.into_iter().any(|cause| cause.reason == "NamespaceTerminating")
+    };
+    match error {
+        kube::Error::Api(status) if status.is_not_found() || is_going(&status) => Unready::Missing(format!("Namespace {namespace}")),
+        error => Unready::Api(error),
     }
 }
 
@@ -208,5 +223,16 @@ mod tests {
         life.is_open = true;
         let Ok((snapshot, _)) = life.snapshot().await else { panic!("it has failed") };
         assert!(snapshot.texts != first.texts && snapshot.new_cluster_id == first.new_cluster_id);
+    }
+    #[test]
+    fn what_can_t_be_made_without_its_namespace_waits_for_that() {
+        let of = |status: Value| {
+            let error = kube::Error::Api(Box::new(serde_json::from_value(status).unwrap_or_default()));
+            if let Unready::Missing(what) = without_namespace(error, "kok") { what } else { "the API".to_owned() }
+        };
+        assert_eq!(of(json!({"code": 404, "reason": "NotFound"})), "Namespace kok");
+        let cause = json!({"reason": "NamespaceTerminating", "message": "it is being terminated", "field": "metadata.namespace"});
+        assert_eq!(of(json!({"code": 403, "reason": "Forbidden", "details": {"causes": [cause]}})), "Namespace kok");
+        assert_eq!(of(json!({"code": 403, "reason": "Forbidden"})), "the API", "its roles are missing");
     }
 }
