@@ -5,7 +5,7 @@ mod queue;
 use std::collections::{HashMap, HashSet};
 
 use kok_tasks::plan::{Action, Plan, Reason, Step, StepId};
-use kok_tasks::resources::Act;
+use kok_tasks::resources::{Act, Resource};
 
 use queue::{Node, Queue};
 
@@ -62,7 +62,7 @@ impl<'a> Schedule<'a> {
             Node {
                 host: *hosts.entry(step.host.as_str()).or_insert(next),
                 lane: act.as_ref().map(lane_of),
-                alone: is_operation(step),
+                alone: is_alone(step),
                 needs: needs.filter_map(|(need, _)| places.get(&need.id).copied()).collect(),
             }
         });
@@ -210,8 +210,10 @@ fn lane_of(act: &Act) -> Lane {
     }
 }
 
-fn is_operation(step: &Step) -> bool {
-    matches!(step.action, Action::Operation(_))
+/// Whether it is to be the only one of its script: of what may take long the end is known when it comes, and whoever wishes the end of a run waits for
+/// no other that would come after it.
+fn is_alone(step: &Step) -> bool {
+    matches!(step.action, Action::Operation(_) | Action::Resource(Resource::Hook(_)))
 }
 
 #[cfg(test)]

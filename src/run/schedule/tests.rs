@@ -1,10 +1,13 @@
 #![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "these are tests")]
 
 use std::collections::BTreeMap;
+use std::time::Duration;
 
+use kok_crds::model::{HookPlace, OnFailure, Text};
 use kok_tasks::bundle::Bundle;
 use kok_tasks::observe::{Nonce, parse};
 use kok_tasks::plan::{Inputs, Making, Seen, looks, make};
+use kok_tasks::resources::Hook;
 
 use super::*;
 
@@ -159,4 +162,27 @@ fn changes_of_resources_become_one_script_and_operations_stay_alone() {
     }
     assert!(fused >= 5, "at the most {fused} changes share a script");
     assert!(alone >= 5, "{alone} operations");
+}
+
+/// Scripts of users may take an hour: whoever wishes the end of a run waits for the one at work, and not for all that its host has.
+#[test]
+fn hooks_stay_alone() {
+    let resource = plan().steps().find(|step| matches!(step.action, Action::Resource(_))).unwrap().clone();
+    let hook = Hook {
+        name: "a".to_owned(),
+        at: HookPlace::BeforePreparation,
+        about: vec!["cp1".to_owned()],
+        cluster: "c".to_owned(),
+        script: Text::new("true"),
+        creates: None,
+        unless: None,
+        timeout: Duration::from_secs(300),
+        environment: Vec::new(),
+        secrets: Vec::new(),
+        on_failure: OnFailure::Stop,
+        occasion: String::new(),
+        owed: None,
+    };
+    assert!(!is_alone(&resource));
+    assert!(is_alone(&Step { action: Resource::Hook(hook).into(), ..resource }));
 }
