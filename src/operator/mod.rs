@@ -46,6 +46,7 @@ mod supervisor;
 mod trust;
 mod versions;
 mod view;
+mod watches;
 mod watching;
 mod writer;
 mod writes;

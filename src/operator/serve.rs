@@ -6,17 +6,13 @@ use std::time::{Duration, Instant};
 
 use futures_util::StreamExt as _;
 use futures_util::stream::{BoxStream, SelectAll};
-use kube::Api;
-use kube::api::DynamicObject;
-use kube::runtime::watcher::{self, Event};
-use kube::runtime::{WatchStreamExt as _, watcher as watch_all};
 use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 use tokio::time::timeout;
 
 use super::deadline;
 use super::decide::{Intent, decide};
-use super::group::{ClusterKey, Group};
+use super::group::ClusterKey;
 use super::history::History;
 use super::http::Health;
 use super::metrics::Told;
@@ -27,6 +23,7 @@ use super::stores::{Stores, What};
 use super::supervisor::{Report, Supervisor};
 use super::versions::{Versions, versions};
 use super::view::View;
+use super::watches::{Watched, watched};
 use super::writes;
 use crate::clock::Clock;
 
@@ -38,8 +35,6 @@ const ASK: Duration = Duration::from_secs(3);
 const READ: Duration = Duration::from_secs(60);
 /// Seconds until a write is tried again.
 const AGAIN: i64 = 5;
-
-type Watched = ((Group, What), Result<Event<DynamicObject>, watcher::Error>);
 
 /// All that the loop knows.
 pub(super) struct Server {
@@ -288,9 +283,4 @@ impl Server {
         self.shared.metrics.queued.set(gauge(self.stores.queued().count()));
         self.shared.metrics.oldest_queued.set(self.stores.queued().min().unwrap_or_default());
     }
-}
-
-fn watched(of: (Group, What), api: Api<DynamicObject>) -> BoxStream<'static, Watched> {
-    let events = watch_all(api, watcher::Config::default()).default_backoff();
-    events.map(move |event| (of, event)).boxed()
 }
