@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use tokio::time::timeout;
 
 use super::super::approval::Mode;
-use super::super::attend::Objects;
+use super::super::attend::{Objects, Wish};
 use super::super::carry_out::refused;
 use super::super::inputs::{self, Key, ObjectFiles, Snapshot, Sources, Task, Unready, gather, key, named_files};
 use super::super::object;
@@ -43,7 +43,17 @@ impl Life {
             self.trusted(&task.cluster, &known, &snapshot).await?;
         }
         self.is_open = false;
+        self.told_begun().await?;
         Ok((snapshot, tasks))
+    }
+
+    /// Returns when the status says that it has begun. Whoever dies of it in the next moment has not only waited: that counts as an attempt, and the
+    /// next one goes on with the same inputs.
+    async fn told_begun(&mut self) -> Result<(), End> {
+        tokio::select! {
+            () = self.writer.written(|status| status.phase != Phase::Pending) => Ok(()),
+            _ = self.wish.wait_for(|wish| *wish != Wish::None) => Err(End::Stopped),
+        }
     }
 
     /// The operation as it is read.
@@ -224,6 +234,18 @@ mod tests {
         let Ok((snapshot, _)) = life.snapshot().await else { panic!("it has failed") };
         assert!(snapshot.texts != first.texts && snapshot.new_cluster_id == first.new_cluster_id);
     }
+    /// A status is written once a second at the most, and a process may be killed before the second one is.
+    #[tokio::test]
+    async fn nothing_begins_before_its_status_says_so() {
+        let (fake, mut life) = life("a").await;
+        let phase = || fake.get(OPERATION).unwrap().pointer("/status/phase").cloned();
+        life.writer.written(|_| true).await;
+        assert_eq!(phase(), Some(json!("Pending")));
+        life.writer.change(|status| status.phase = Phase::Planning);
+        assert!(life.told_begun().await.is_ok());
+        assert_eq!(phase(), Some(json!("Planning")));
+    }
+
     #[test]
     fn what_can_t_be_made_without_its_namespace_waits_for_that() {
         let of = |status: Value| {
