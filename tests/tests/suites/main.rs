@@ -63,6 +63,8 @@ mod metrics;
 mod networks;
 mod networks_cases;
 mod operator;
+mod operator_faults;
+mod operator_faults_story;
 mod operator_pod;
 mod operator_pod_story;
 mod operator_restore;

@@ -20,6 +20,11 @@ const POLL: Duration = Duration::from_millis(100);
 /// A blob that is larger is no manifest and no configuration, but the layer.
 const LARGEST_DOCUMENT: u64 = 1 << 20;
 
+/// While there is a file of this name in the server's folder, nobody answers.
+const AWAY: &str = "away";
+/// What runs beside the server where objects are to go with those that they belong to, and with their namespaces.
+const MANAGER: &str = "kube-controller-manager";
+
 /// The first process of a PID namespace, which takes the others with it. Nothing but loopback is there to find an address at, so that one
 /// is advertised that nobody asks for.
 const SETUP: &str = r#"
@@ -32,12 +37,26 @@ test,admin,1,system:masters
 operator,system:serviceaccount:kubeonkube:kokctl-operator,2,system:serviceaccounts
 END
 ./etcd --data-dir etcd-data --unsafe-no-fsync --log-level error >etcd.log 2>&1 &
-./kube-apiserver --etcd-servers=http://127.0.0.1:2379 --secure-port=6443 --bind-address=127.0.0.1 --cert-dir=certificates \
-    --advertise-address=192.0.2.1 --endpoint-reconciler-type=none \
-    --service-account-issuer=https://localhost --service-account-key-file=service-account.key \
-    --service-account-signing-key-file=service-account.key --token-auth-file=tokens.csv --authorization-mode=RBAC \
-    --service-cluster-ip-range=10.0.0.0/24 --disable-admission-plugins=ServiceAccount >apiserver.log 2>&1 &
-wait
+serve() {
+    ./kube-apiserver --etcd-servers=http://127.0.0.1:2379 --secure-port=6443 --bind-address=127.0.0.1 --cert-dir=certificates \
+        --advertise-address=192.0.2.1 --endpoint-reconciler-type=none \
+        --service-account-issuer=https://localhost --service-account-key-file=service-account.key \
+        --service-account-signing-key-file=service-account.key --token-auth-file=tokens.csv --authorization-mode=RBAC \
+        --service-cluster-ip-range=10.0.0.0/24 --disable-admission-plugins=ServiceAccount >>apiserver.log 2>&1 &
+    server=$!
+}
+[ ! -e kube-controller-manager ] || while sleep 0.5; do
+    ./kube-controller-manager --kubeconfig=test.conf --leader-elect=false --secure-port=0 \
+        --controllers=namespace-controller,garbage-collector-controller >>manager.log 2>&1 || :
+done &
+server=
+while sleep 0.2; do
+    if [ -e away ]; then
+        [ -z "$server" ] || { kill -9 "$server"; server=; }
+    else
+        [ -n "$server" ] || serve
+    fi
+done
 "#;
 
 /// The server, until it is dropped.
@@ -59,16 +78,21 @@ impl ApiServer {
     pub fn start() -> Self {
         let mut command = Command::new("unshare");
         command.arg("--net");
-        Self::start_by(command)
+        Self::start_by(command, &[])
     }
 
     /// Starts it in the network of a lab, where it is at a port of loopback.
     pub fn start_in(lab: &Lab) -> Self {
-        Self::start_by(lab.command("unshare").unwrap())
+        Self::start_by(lab.command("unshare").unwrap(), &[])
     }
 
-    /// `unshare` is told all but the network.
-    fn start_by(mut unshare: Command) -> Self {
+    /// The same where objects go with those that they belong to, and with their namespaces.
+    pub fn start_with_controllers(lab: &Lab) -> Self {
+        Self::start_by(lab.command("unshare").unwrap(), &[MANAGER])
+    }
+
+    /// `unshare` is told all but the network. Some programs besides are put beside the server.
+    fn start_by(mut unshare: Command, more: &[&str]) -> Self {
         assert!(rustix::process::geteuid().is_root(), "this test starts an API server in namespaces of its own: run it as root");
         let bundle = bundle();
         let manifest: Value = serde_json::from_str(&fs::read_to_string(bundle.join("bundle.json")).unwrap()).unwrap();
@@ -77,9 +101,10 @@ impl ApiServer {
             bundle.join(entry.unwrap_or_else(|| panic!("the bundle has no {name}"))["path"].as_str().unwrap())
         };
         let folder = tempfile::tempdir().unwrap();
-        for name in ["etcd", "kube-apiserver"] {
+        for name in ["etcd", "kube-apiserver"].iter().chain(more) {
             unpack(&path("images", name), name, folder.path());
         }
+        write_kubeconfig(folder.path(), "test", "default");
         let kubectl = folder.path().join("kubectl");
         fs::copy(path("files", "kubectl"), &kubectl).unwrap();
         executable(&kubectl);
@@ -107,15 +132,23 @@ impl ApiServer {
 
     /// A kubeconfig for whoever has this token, in the network of the server.
     pub fn kubeconfig(&self, token: &str, namespace: &str) -> PathBuf {
-        let path = self.folder.path().join(format!("{token}.conf"));
-        let text = format!(
-            "apiVersion: v1\nkind: Config\ncurrent-context: meta\n\
-             clusters: [{{name: meta, cluster: {{server: \"https://127.0.0.1:6443\", insecure-skip-tls-verify: true}}}}]\n\
-             users: [{{name: meta, user: {{token: {token}}}}}]\n\
-             contexts: [{{name: meta, context: {{cluster: meta, user: meta, namespace: {namespace}}}}}]\n"
-        );
-        fs::write(&path, text).unwrap();
-        path
+        write_kubeconfig(self.folder.path(), token, namespace)
+    }
+
+    /// Ends it at once, as a crash does; its etcd goes on. Returns when nobody answers.
+    pub fn goes_away(&self) {
+        fs::write(self.folder.path().join(AWAY), "").unwrap();
+        let begun = Instant::now();
+        while self.kubectl(&["get", "--raw", "/readyz"], "").success {
+            assert!(begun.elapsed() < DEADLINE, "the API server does not end");
+            thread::sleep(POLL);
+        }
+    }
+
+    /// Starts it again, and waits until it is ready.
+    pub fn comes_back(&self) {
+        fs::remove_file(self.folder.path().join(AWAY)).unwrap();
+        self.wait();
     }
 
     /// Runs kubectl with this text on its standard input.
@@ -159,6 +192,18 @@ fn bundle() -> PathBuf {
     let folder = std::env::var_os("KOKCTL_BUNDLE").map_or_else(|| default_output(&default_cache().unwrap()), PathBuf::from);
     assert!(folder.join("bundle.json").is_file(), "{} is no bundle: run `make bundle` first", folder.display());
     folder
+}
+
+fn write_kubeconfig(folder: &Path, token: &str, namespace: &str) -> PathBuf {
+    let path = folder.join(format!("{token}.conf"));
+    let text = format!(
+        "apiVersion: v1\nkind: Config\ncurrent-context: meta\n\
+         clusters: [{{name: meta, cluster: {{server: \"https://127.0.0.1:6443\", insecure-skip-tls-verify: true}}}}]\n\
+         users: [{{name: meta, user: {{token: {token}}}}}]\n\
+         contexts: [{{name: meta, context: {{cluster: meta, user: meta, namespace: {namespace}}}}}]\n"
+    );
+    fs::write(&path, text).unwrap();
+    path
 }
 
 /// Takes a program out of an image of one layer.

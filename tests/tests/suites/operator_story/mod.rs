@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 
 use kok_tests::lab::Lab;
+use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
 
 use crate::api_server_support::ApiServer;
@@ -21,7 +22,15 @@ const SOON: u64 = 30;
 
 /// A meta-cluster with what `kokctl operator manifests` prints: the definitions, and the roles that the operator has.
 pub fn meta_cluster(lab: &Lab) -> ApiServer {
-    let server = ApiServer::start_in(lab);
+    prepared(ApiServer::start_in(lab))
+}
+
+/// The same where objects go with those that they belong to, and with their namespaces.
+pub fn meta_cluster_with_controllers(lab: &Lab) -> ApiServer {
+    prepared(ApiServer::start_with_controllers(lab))
+}
+
+fn prepared(server: ApiServer) -> ApiServer {
     server.ok(&["apply", "--server-side", "-f", "-"], &manifests("definitions"));
     for kind in ["clusters", "clusteroperations"] {
         server.ok(&["wait", "--for=condition=Established", "--timeout=20s", &format!("crd/{kind}.kubeonkube.clay.io")], "");
@@ -64,7 +73,9 @@ pub fn source(path: &str) -> String {
 /// An operator, until it is dropped.
 pub struct Operator {
     process: Child,
+    name: String,
     log: PathBuf,
+    state: PathBuf,
 }
 
 impl Operator {
@@ -75,14 +86,57 @@ impl Operator {
 
     /// Starts it with other arguments besides.
     pub fn start_with(kokctl: &Kokctl<'_>, server: &ApiServer, name: &str, more: &[&str]) -> Self {
+        Self::start_at(kokctl, server, name, (kokctl.folder().join("state/kokctl"), 8081), more)
+    }
+
+    /// Starts one with a state of its own, as each replica in a pod has it, and with this port for its health.
+    pub fn start_apart(kokctl: &Kokctl<'_>, server: &ApiServer, name: &str, port: u16, more: &[&str]) -> Self {
+        Self::start_at(kokctl, server, name, (kokctl.folder().join("states").join(name), port), more)
+    }
+
+    fn start_at(kokctl: &Kokctl<'_>, server: &ApiServer, name: &str, (state, port): (PathBuf, u16), more: &[&str]) -> Self {
         let kubeconfig = server.kubeconfig("operator", NAMESPACE);
         let log = kokctl.folder().join(format!("{name}.log"));
-        let (bundle, state) = (kokctl.bundle().to_str().unwrap(), kokctl.folder().join("state/kokctl"));
+        let (bundle, health) = (kokctl.bundle().to_str().unwrap(), format!("127.0.0.1:{port}"));
         let arguments = ["operator", "--kubeconfig", kubeconfig.to_str().unwrap(), "--bundle", bundle, "--identity", name];
-        let places = ["--state", state.to_str().unwrap(), "--health", "127.0.0.1:8081"];
+        let places = ["--state", state.to_str().unwrap(), "--health", &health];
         let mut command = kokctl.command(&[&arguments[..], &places, more].concat());
         let process = command.stdout(Stdio::null()).stderr(File::create(&log).unwrap()).spawn().unwrap();
-        Self { process, log }
+        Self { process, name: name.to_owned(), log, state }
+    }
+
+    /// What it is called in the status of an operation, before the rest of its identity.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// The folders of its runs, in the order in which they began.
+    pub fn runs(&self) -> Vec<PathBuf> {
+        let runs = fs::read_dir(self.state.join("kubeonkube/kokctl/runs"));
+        let mut runs: Vec<PathBuf> = runs.into_iter().flatten().map(|run| run.unwrap().path()).collect();
+        runs.sort_unstable();
+        runs
+    }
+
+    /// Memory that it has by now, in kB.
+    pub fn memory(&self) -> u64 {
+        let status = fs::read_to_string(format!("/proc/{}/status", self.process.id())).unwrap();
+        let line = status.lines().find(|line| line.starts_with("VmHWM:")).unwrap();
+        line.split_whitespace().nth(1).unwrap().parse().unwrap()
+    }
+
+    /// Has it stand still, as a machine does that is moved.
+    pub fn pause(&self) {
+        self.signal(Signal::STOP);
+    }
+
+    /// Has it go on.
+    pub fn resume(&self) {
+        self.signal(Signal::CONT);
+    }
+
+    fn signal(&self, signal: Signal) {
+        kill_process(Pid::from_child(&self.process), signal).unwrap();
     }
 
     /// Ends it as a crash does.
@@ -92,9 +146,18 @@ impl Operator {
     }
 
     /// Ends it as Kubernetes ends a pod, and waits until it has.
-    pub fn terminate(mut self) {
-        let process = rustix::process::Pid::from_child(&self.process);
-        rustix::process::kill_process(process, rustix::process::Signal::TERM).unwrap();
+    pub fn terminate(self) {
+        self.is_to_end();
+        self.ends();
+    }
+
+    /// Asks it to end, as Kubernetes does.
+    pub fn is_to_end(&self) {
+        self.signal(Signal::TERM);
+    }
+
+    /// Waits until it has ended in good order.
+    pub fn ends(mut self) {
         wait_for("the end of the operator", SOON, || self.process.try_wait().unwrap().is_some());
         assert!(self.process.wait().unwrap().success(), "{}", self.log());
     }
@@ -107,6 +170,9 @@ impl Operator {
 
 impl Drop for Operator {
     fn drop(&mut self) {
+        if std::thread::panicking() {
+            println!("what {} logged:\n{}", self.name, fs::read_to_string(&self.log).unwrap_or_default());
+        }
         let _ = self.process.kill();
         let _ = self.process.wait();
     }
