@@ -217,7 +217,9 @@ fn start_kubelet(view: &HostView<'_>, draft: &mut Draft<'_>, configuration: &Con
         source: configuration.of_kubelet.source.clone(),
         source_alone: configuration.of_kubelet.alone.clone(),
         reads: kubelet::reads(view),
+        ends_api_server: still_ready::settles(view, view.host) && view.cluster().is_highly_available() && rolling::works(view),
     };
+    let ends_api_server = operation.ends_api_server;
     let step = draft.add(KUBELET, Operation::KubeletStart(operation));
     if view.cluster().has_etcd_units() || !view.joins_etcd() {
         draft.needs(&step, manifests, Reason::Because("with all manifests there, the kubelet starts all of them at once"));
@@ -236,7 +238,10 @@ fn start_kubelet(view: &HostView<'_>, draft: &mut Draft<'_>, configuration: &Con
     images::needed_by(view, draft, &step, &images::CONTROL_PLANE);
     images::needed_by(view, draft, &step, &[images::PAUSE]);
     node_dns::needed_by(view, draft, &step);
-    rolling::restarts_kubelet(view, draft, &step);
+    match ends_api_server {
+        true => rolling::restarts_api_server(view, draft, &step),
+        false => rolling::restarts_kubelet(view, draft, &step),
+    }
     if let Some(begins) = vacated::before(view, draft, &step)? {
         rolling::needed_by(view, draft, &begins);
         draft.needs(&begins, manifests, Reason::Because("its kubelet may not be newer than the API server beside it"));

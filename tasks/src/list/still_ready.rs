@@ -62,7 +62,7 @@ pub(super) fn registers(view: &HostView<'_>, draft: &mut Draft<'_>, mark: Option
 const SETTLED: StepName<'static> = StepName::new(control_plane::STILL_READY.task(), "settled");
 
 /// Whether the kubelet of a control plane gets another version, and so may make its static pods anew.
-fn settles(view: &HostView<'_>, host: &Host) -> bool {
+pub(super) fn settles(view: &HostView<'_>, host: &Host) -> bool {
     host.roles.control_plane && view.cluster().underway.is_some() && was_node(view, host) && vacated::gets_another(view, host)
 }
 

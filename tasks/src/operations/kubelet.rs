@@ -3,8 +3,9 @@
 use std::time::Duration;
 
 use super::record::Record;
+use super::tasks_of::end_script;
 use crate::change::{Change, ChangeKind, Verdict, seen};
-use crate::observe::{Look, Observations, UnitState};
+use crate::observe::{API_SERVER, Look, Observations, UnitState};
 use crate::resources::Act;
 use crate::script::{Content, Fragment};
 use crate::shell::quote;
@@ -22,6 +23,9 @@ pub struct KubeletStart {
     pub source_alone: Option<String>,
     /// Files besides its configuration that the kubelet read when it started: binary and unit.
     pub reads: Vec<String>,
+    /// Whether the API server beside it ends before, in its own time, and load balancers hear of it: a kubelet of another version ends it within two seconds and
+    /// starts another one, which listens before it answers, and refuses everybody before it has its rules of access.
+    pub ends_api_server: bool,
 }
 
 impl KubeletStart {
@@ -50,8 +54,10 @@ impl KubeletStart {
 
     pub(super) fn act(&self, _: &Change) -> Act {
         let configuration = quote(&self.configuration);
+        // While no kubelet runs, nobody starts it anew.
+        let ends = if self.ends_api_server { format!("systemctl stop kubelet.service\n{}", end_script(API_SERVER)) } else { String::new() };
         let script = format!(
-            "{forget}systemctl daemon-reload\nkubeadm init phase kubelet-start --config={configuration}\n{keep}",
+            "{forget}{ends}systemctl daemon-reload\nkubeadm init phase kubelet-start --config={configuration}\n{keep}",
             forget = self.record().forget(),
             keep = self.record().keep(),
         );

@@ -61,6 +61,11 @@ pub(super) fn end(programs: &[&str]) -> Act {
     Act::Script(fragment)
 }
 
+/// The script that ends a program, where it runs.
+pub(super) fn end_script(program: &str) -> String {
+    format!("{TASKS_OF}{END_TASK}end_task {program}\n")
+}
+
 /// Adds what ends these programs, where they run.
 pub(super) fn add_end(fragment: &mut Fragment, programs: &[&str]) {
     fragment.line(TASKS_OF);

@@ -2,8 +2,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use kok_tasks::gate::{Disruption, Need};
 use kok_tasks::observe::{API_SERVER, ETCD, ImageState, KUBELET, Look, Observations, Rule, Webhook, Webhooks};
-use kok_tasks::plan::{Plan, StepId};
+use kok_tasks::operations::Operation;
+use kok_tasks::plan::{Action, Plan, StepId};
 use kok_tasks::upgrade::{CheckName, Part, Pause, Running, Stage, StageName, Wish, check, path, stages};
 
 use crate::support::upgrading::{NEW, OLD, of_version, two_releases};
@@ -241,6 +243,12 @@ fn each_node_is_drained_before_its_kubelet_is_changed_and_takes_pods_again() {
         );
     }
     ordered(&plan, &[("cp1", "control-plane", "takes-pods"), ("cp2", "control-plane", "cordoned")]);
+    for plane in PLANES {
+        let kubelet = plan.step(&step_id(plane, "control-plane", "kubelet")).unwrap();
+        let Action::Operation(Operation::KubeletStart(start)) = &kubelet.action else { panic!("{kubelet:?}") };
+        assert!(start.ends_api_server, "{plane}: others answer meanwhile");
+        assert!(matches!(&kubelet.gate, Some((Disruption::RestartApiServer { .. }, Need::Wanted))), "{kubelet:?}");
+    }
     let kubelet_of_cp1 = [("cp1", "control-plane", "kubelet"), ("cp1", "control-plane", "settled"), ("cp2", "control-plane", "cordoned")];
     ordered(&plan, &kubelet_of_cp1);
     ordered(&plan, &[("cp1", "control-plane", "settled"), ("cp1", "control-plane", "still-ready")]);
