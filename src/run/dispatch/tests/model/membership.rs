@@ -38,8 +38,8 @@ impl Inner {
         let (members, kubelet) = (self.members_with_data(), self.kubelet(&step.host));
         self.world.carry_out(step, change);
         self.is_drained_for(step, kubelet);
-        self.makes_pods_anew(step, kubelet);
         self.disturb(step);
+        self.makes_pods_anew(step, kubelet);
         let left = self.members_with_data();
         let is_let_go = |name: &String| match &step.action {
             Action::Operation(Operation::RemoveMember(member)) => member.host == *name && self.is_drained(name),
