@@ -67,7 +67,7 @@ impl Load {
         ok(&worker, &format!("echo {} >/root/load/address", cp1.address()));
         ok(&worker, &format!("cat >/root/load/client.sh <<'END'\n{CLIENT}END"));
         for (name, script) in [("writer", WRITER), ("reader", READER)] {
-            let begin = format!("systemd-run --quiet --unit=load-{name} sh /root/load/{name}.sh");
+            let begin = format!("systemd-run --quiet --unit=load-{name} --property=TimeoutStopSec=5 sh /root/load/{name}.sh");
             ok(&worker, &format!("cat >/root/load/{name}.sh <<'END'\n. /root/load/client.sh\n{script}END\n{begin}"));
         }
         let load = Self { worker };
@@ -122,9 +122,12 @@ impl Load {
         away
     }
 
-    /// Ends both.
+    /// Ends both. On a busy host of the lab systemd may not hear that nothing is left of one, waits, and says that it has failed.
     pub fn end(self) {
-        ok(&self.worker, "systemctl stop load-writer load-reader; rm -rf /root/load");
+        ok(
+            &self.worker,
+            "systemctl stop load-writer load-reader; systemctl reset-failed load-writer load-reader 2>/dev/null; rm -rf /root/load",
+        );
     }
 }
 
