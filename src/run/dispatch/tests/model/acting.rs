@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-use kok_tasks::observe::{ApiServerState, KubernetesState, Looks, Observations};
+use kok_tasks::observe::{ApiServerState, KubernetesState, Look, Looks, Observations};
 use kok_tasks::operations::Operation;
 use kok_tasks::plan::{Action, Step};
 use tokio::time::Instant;
@@ -58,10 +58,6 @@ impl Model {
         let mut inner = self.lock();
         inner.pass();
         let looks = order.steps.iter().flat_map(|(step, _)| step.looks());
-        let awaits = |(step, _): &(Step, _)| matches!(step.action, Action::Operation(Operation::StaticPodsSettled(_)));
-        if seeded!(PodsNotAwaited) && order.steps.iter().any(awaits) {
-            inner.world.host(&order.host).down.clear();
-        }
         Answer { acted, said: Vec::new(), seen: inner.world.look(&order.host, looks), restarted: inner.restarted.contains(&order.host) }
     }
 
@@ -281,6 +277,11 @@ impl Hosts for Model {
         reachable(&inner, host)?;
         inner.world.settle();
         inner.is_looked_at();
+        // What is asked where static pods are waited for.
+        let asks = |look: Look| looks.iter().any(|other| other == look);
+        if seeded!(PodsNotAwaited) && asks(Look::Programs) && asks(Look::ApiServer) {
+            inner.world.host(host).down.clear();
+        }
         Ok(inner.world.look(host, looks.iter()))
     }
 
