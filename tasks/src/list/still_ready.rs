@@ -174,10 +174,11 @@ fn started_anew(view: &HostView<'_>, draft: &mut Draft<'_>, step: &StepId, by: &
 }
 
 /// Something of all nodes that the cluster says of itself, such as that a daemon runs on each of them: if it was so before the run, it is again
-/// after kubelets were started anew. `first` is the step after which it is so for the first time. It needs nothing of hosts that
-/// are not concerned, so that a run of a part of the hosts asks no others.
+/// after kubelets were started anew; and where pods leave nodes also if it was not, for a run that was cut off may have left it so. `first` is the step
+/// after which it is so for the first time. It needs nothing of hosts that are not concerned, so that a run of a part of the hosts asks no others.
 pub(super) fn again(view: &HostView<'_>, draft: &mut Draft<'_>, first: &StepId, operation: Operation) {
-    if !was(view, &operation) {
+    let drains = || view.cluster().nodes().any(|host| vacated::is_planned(view, host));
+    if !was(view, &operation) && !drains() {
         return;
     }
     let step = draft.add(&format!("{}-again", first.name()), operation);
