@@ -276,11 +276,15 @@ mod tests {
   - {name: cp1, address: 10.0.0.11, roles: [control-plane]}\n  - {name: w1, address: 10.0.0.12, roles: [worker]}\n
   - {name: w2, address: 10.0.0.13, roles: [worker]}\n";
 
+    pub(super) fn two_workers() -> Cluster {
+        kok_crds::read_cluster("c.yaml", FILE).unwrap()
+    }
+
     /// Whether a worker was there when its turn came is what counts, not whether it is there in the end.
     #[test]
     fn a_worker_that_was_lost_before_its_turn_is_left() {
         let (old, new): (Version, Version) = ("1.36.3".parse().unwrap(), "1.37.1".parse().unwrap());
-        let cluster = kok_crds::read_cluster("c.yaml", FILE).unwrap();
+        let cluster = two_workers();
         let versions = |version: &Version, hosts: &[&str]| hosts.iter().map(|host| ((*host).to_owned(), version.clone())).collect();
         let kubelets = versions(&old, &["cp1", "w1", "w2"]);
         let underway = Underway { kubelets: versions(&new, &["cp1", "w1", "w2"]), ..Underway::default() };

@@ -57,17 +57,13 @@ impl Meant<'_> {
 mod tests {
     #![allow(clippy::unwrap_used, reason = "these are tests")]
 
+    use super::super::tests::two_workers;
     use super::*;
     use crate::failure::Kind;
 
-    const FILE: &str =
-        "apiVersion: kubeonkube.clay.io/v1alpha1\nkind: Cluster\nmetadata: {name: c}\nspec:\n  kubernetesVersion: 1.37.1\n  hosts:\n
-  - {name: cp1, address: 10.0.0.11, roles: [control-plane]}\n  - {name: w1, address: 10.0.0.12, roles: [worker]}\n
-  - {name: w2, address: 10.0.0.13, roles: [worker]}\n";
-
     #[test]
     fn workers_may_be_away_as_far_as_somebody_said() {
-        let cluster = kok_crds::read_cluster("c.yaml", FILE).unwrap();
+        let cluster = two_workers();
         let judged = |limit: &[&str], most_away, away: &[&str]| {
             let limit: Vec<String> = limit.iter().map(ToString::to_string).collect();
             let failure = |host: &&str| (host.to_string(), Failure::new(Kind::Host, "it is away").of(*host).hint("look at it"));

@@ -70,8 +70,7 @@ where
     }
 }
 
-/// What is asked for, of a few words: whoever wrote a method of their own would make a time series of it. Lists are told from single objects by the API
-/// server's own metrics, and not by the path.
+/// What is asked for, in one of a few words, as each is a time series. A list and a single object are both `get`: the path alone does not tell them apart.
 fn verb(method: &Method, uri: &Uri) -> &'static str {
     let is_watch = || uri.query().is_some_and(|query| query.split('&').any(|part| part == "watch=true" || part == "watch=1"));
     match method.as_str() {

@@ -259,6 +259,20 @@ fn each_node_is_drained_before_its_kubelet_is_changed_and_takes_pods_again() {
     ordered(&plan, &[("worker1", "kubelet-join", "takes-pods"), ("worker2", "kubelet-join", "cordoned")]);
 }
 
+/// A run that was cut off in a drain has left CoreDNS without a pod, which is not how it is to be left when all nodes have been drained.
+#[test]
+fn what_was_ill_before_a_drain_is_waited_for_after_it() {
+    let (mut world, stages) = with_planes();
+    world.hosts.values_mut().for_each(|host| host.images.retain(|image, _| !image.contains("coredns")));
+    let again = step_id("cp1", "network", "coredns-running-again");
+    let plan = plan_of(&world, &stages[1]);
+    assert!(plan.step(&again).is_some(), "{:?}", changed(&plan));
+    ordered(&plan, &[("worker2", "kubelet-join", "still-ready"), ("cp1", "network", "coredns-running-again")]);
+    let mut stays = stages[1].clone();
+    stays.cluster.underway.iter_mut().for_each(|underway| underway.drained.clear());
+    assert!(plan_of(&world, &stays).step(&again).is_none(), "no pod leaves a node");
+}
+
 /// `upgrade_cluster_setup: true` and `drain_nodes: false`.
 #[test]
 fn pods_stay_where_somebody_says_so() {

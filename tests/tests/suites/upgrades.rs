@@ -33,7 +33,7 @@ fn three_control_planes_get_the_next_minor_version() {
     clock.lap("a cluster");
     kokctl.write_manifest(&lab.inventory(NEW).unwrap());
     is_refused_and_planned(&kokctl, &bundle);
-    let (load, watch) = (Load::begin(&lab), Watch::begin(&lab));
+    let (load, watch) = (Load::begin_with_a_second_try(&lab), Watch::begin(&lab));
     killed_after_the_first_member(&kokctl, &bundle);
     load.goes_on_but_for("cut off after the first member", 0);
     clock.lap("cut off");

@@ -17,15 +17,15 @@ api() {
 }
 "#;
 
-/// As clients of Kubernetes do, it tries once more where no answer came.
+/// Whether a connection that was refused, or cut before TLS was spoken, is tried once more is said by `AGAIN`.
 const WRITER: &str = r#"n=0
 put() {
-  api /namespaces/default/configmaps/counter --max-time 2 -o /dev/null -w '%{http_code} %{errormsg}' -X PATCH \
+  api /namespaces/default/configmaps/counter --max-time 2 -o /dev/null -w '%{exitcode} %{http_code} %{errormsg}' -X PATCH \
     -H 'Content-Type: application/merge-patch+json' -d "{\"data\":{\"k$n\":\"\",\"n\":\"$n\"}}"
 }
 while :; do
   n=$((n + 1)) from=$(date +%s%3N)
-  said=$(put) || case $said in '000 '*) said=$(put) ;; *) false ;; esac &&
+  said=$(put) || case $AGAIN$said in 'yes7 '* | 'yes35 '*) said=$(put) ;; *) false ;; esac &&
     echo "$(date +%s%3N) $n" >>acknowledged || { echo "$from $n" >>failed; echo "$(date +%T.%3N) write $n: $said" >>why; }
   sleep 0.05
 done
@@ -53,8 +53,17 @@ pub struct Load {
 }
 
 impl Load {
-    /// Begins both on worker1.
+    /// Begins both on worker1. Each write is tried once.
     pub fn begin(lab: &Lab) -> Self {
+        Self::begin_with(lab, "no")
+    }
+
+    /// The same with a client that tries once more where its connection is refused, as an upgrade may ask of clients.
+    pub fn begin_with_a_second_try(lab: &Lab) -> Self {
+        Self::begin_with(lab, "yes")
+    }
+
+    fn begin_with(lab: &Lab, again: &str) -> Self {
         kubectl(lab, "create configmap counter --from-literal=n=0");
         let (cp1, worker) = (lab.host("cp1").unwrap(), lab.host("worker1").unwrap());
         ok(&worker, "mkdir -p -m 700 /root/load");
@@ -67,7 +76,9 @@ impl Load {
         ok(&worker, &format!("echo {} >/root/load/address", cp1.address()));
         ok(&worker, &format!("cat >/root/load/client.sh <<'END'\n{CLIENT}END"));
         for (name, script) in [("writer", WRITER), ("reader", READER)] {
-            let begin = format!("systemd-run --quiet --unit=load-{name} --property=TimeoutStopSec=5 sh /root/load/{name}.sh");
+            let begin = format!(
+                "systemd-run --quiet --unit=load-{name} --setenv=AGAIN={again} --property=TimeoutStopSec=5 sh /root/load/{name}.sh"
+            );
             ok(&worker, &format!("cat >/root/load/{name}.sh <<'END'\n. /root/load/client.sh\n{script}END\n{begin}"));
         }
         let load = Self { worker };

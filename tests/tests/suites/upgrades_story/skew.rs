@@ -11,11 +11,14 @@ use crate::cluster_support::{hosts, ok};
 use crate::lab_support::wait_for;
 
 /// A line for each look: the time, then programs with the versions of their processes: of one that works as an older version that one, by which it may run beside
-/// others (KEP-4330). A program is asked once for each file of it.
+/// others (KEP-4330). A program is asked once for each file of it. One that was started with `--version` serves nobody: kokctl asks so whether a new version
+/// takes its options, before it is to run.
 const SCRIPT: &str = r#"mkdir -p -m 700 /root/skew
 cd /root/skew
 version_of() {
-  works_as=$(tr '\0' '\n' <"/proc/$1/cmdline" 2>/dev/null | sed -n 's/^--emulated-version=\(kube=\)\{0,1\}\([0-9.]*\).*/\2/p')
+  arguments=$(tr '\0' '\n' <"/proc/$1/cmdline" 2>/dev/null) || return 0
+  ! printf '%s\n' "$arguments" | grep -qxF -e --version || return 0
+  works_as=$(printf '%s\n' "$arguments" | sed -n 's/^--emulated-version=\(kube=\)\{0,1\}\([0-9.]*\).*/\2/p')
   [ -z "$works_as" ] || { echo "$works_as.0"; return 0; }
   key=$(stat -Lc '%d-%i-%s' "/proc/$1/exe" 2>/dev/null) || return 0
   [ -s "$key" ] || "/proc/$1/exe" --version </dev/null 2>/dev/null | sed -n '1s/.*[ v]\([0-9][0-9.]*\)$/\1/p' >"$key"
