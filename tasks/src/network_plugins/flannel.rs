@@ -34,6 +34,7 @@ pub(super) static PLUGIN: Plugin = Plugin {
     host_steps,
     cluster_steps,
     node_needs: CONFIGURATION,
+    after_boot: Some(Operation::SubnetReady(SubnetReady)),
     nodes_ready_within: STARTING,
     workloads: &[Workload { step: network::step("flannel-running"), kind: "DaemonSet", namespace: NAMESPACE, name: DAEMONS, image: IMAGE }],
     images: &[IMAGE],

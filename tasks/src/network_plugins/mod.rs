@@ -17,6 +17,7 @@ use kok_crds::model::{Cluster, Network, NetworkPlugin};
 
 use crate::list::container_runtime;
 use crate::observe::{KubernetesState, Look};
+use crate::operations::Operation;
 use crate::plan::{Draft, HostView, Refusal, StepId, StepName};
 use crate::ports::Port;
 
@@ -35,6 +36,8 @@ pub(crate) struct Plugin {
     pub cluster_steps: fn(&HostView<'_>, &mut Draft<'_>) -> Result<Option<StepId>, Refusal>,
     /// The step of each node without which that is not Ready.
     pub node_needs: StepName<'static>,
+    /// What a node waits for after a start of its host: before it, it is Ready, and no pod gets an address there.
+    pub after_boot: Option<Operation>,
     /// How long nodes may take to be Ready.
     pub nodes_ready_within: Duration,
     /// What has to run in the end, as far as its images are used.
@@ -152,6 +155,7 @@ impl Plugin {
         host_steps: |_, _| Ok(()),
         cluster_steps: |_, _| Ok(None),
         node_needs: container_runtime::CNI_PLUGINS,
+        after_boot: None,
         nodes_ready_within: PULLING,
         workloads: &[],
         images: &[],

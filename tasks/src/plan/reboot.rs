@@ -17,8 +17,9 @@ use super::select::Selection;
 use crate::drain::{Cordoner, DrainSettings};
 use crate::gate::{Disruption, Need};
 use crate::list::hooks;
+use crate::network_plugins::plugin;
 use crate::observe::{ApiServerState, KubernetesState, Look, Looks, PathState};
-use crate::operations::{ApiServerReady, NodesReady, Operation, REBOOT_REQUIRED, Reboot, UncordonNodes};
+use crate::operations::{ApiServerReady, KubeletStays, NodesReady, Operation, REBOOT_REQUIRED, Reboot, UncordonNodes};
 use crate::preconditions;
 
 /// Which hosts are started anew, and how.
@@ -157,13 +158,26 @@ fn draft<'a>(cluster: &Cluster, wanted: &Reboots<'_>, host: &'a Host, speaker: &
         draft.follows(&last, &reboot, Reason::Because("it starts with the host"));
     }
     if is_node {
+        // Until its new kubelet has said something, the node is what the one from before has said last, which is Ready.
+        let stays =
+            draft.add("goes-on", Operation::KubeletStays(KubeletStays { was_started_microseconds: None, for_at_least: Duration::ZERO }));
+        draft.within(READY);
+        draft.follows(&stays, &last, Reason::Because("it starts with the host"));
+        last = stays;
         let version = kubelet_version(seen, speaker, name).unwrap_or_else(|| cluster.kubernetes_version.to_string());
         let ready = draft.add_on(&speaker.name, "ready", Operation::NodesReady(NodesReady { versions: [(name.clone(), version)].into() }));
         draft.within(READY);
         draft.follows(&ready, &last, Reason::Because("its kubelet starts with the host"));
+        let mut works = ready;
+        if let Some(network) = &plugin(&cluster.network).after_boot {
+            let carries = draft.add("network", network.clone());
+            draft.within(READY);
+            draft.follows(&carries, &works, Reason::Because("its daemon starts with the node"));
+            works = carries;
+        }
         let lifted = UncordonNodes { nodes: vec![name.clone()], by: Cordoner::Run };
         let uncordoned = draft.add_on(&speaker.name, "uncordoned", Operation::UncordonNodes(lifted));
-        draft.follows(&uncordoned, &ready, Reason::Because("pods have to be able to start there"));
+        draft.follows(&uncordoned, &works, Reason::Because("pods have to be able to start there"));
         last = uncordoned;
     }
     (draft, begins, last)

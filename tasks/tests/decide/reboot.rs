@@ -56,6 +56,11 @@ fn one_that_was_started_anew_is_not_a_second_time() {
     let before = boots(&first);
     assert_eq!(before, [("cp1".to_owned(), "first".to_owned()), ("cp2".to_owned(), "first".to_owned())].into());
     assert!(["cp1", "cp2"].iter().all(|host| changes(&first, host, "cordoned") && changes(&first, host, "reboot")));
+    // What the node said before its host went down says nothing of it.
+    let needs =
+        |step: &str| first.needs(&step_id("cp1", "reboot", step)).into_iter().map(|(need, _)| need.id.to_string()).collect::<Vec<_>>();
+    assert_eq!(needs("network"), ["cp1/reboot/ready"], "the subnet of flannel is gone with /run");
+    assert_eq!((needs("ready"), needs("goes-on")), (vec!["cp1/reboot/goes-on".to_owned()], vec!["cp1/reboot/api-server".to_owned()]));
     // Whoever ordered it dies when one of them is up again.
     world.host("cp1").write(BOOT_ID, 0o444, "second");
     let again = made(&world, &["cp1", "cp2"], &before);
