@@ -1,21 +1,20 @@
 //! Bringing a cluster to another version of Kubernetes, stage by stage.
 
 mod away;
+mod way;
 
 use std::collections::BTreeMap;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use kok_crds::model::Cluster;
-use kok_tasks::plan::{Choice, Plan, Selection};
-use kok_tasks::upgrade::{
-    CheckName, Found, Hop, Pause, Running, Stage, StageName, Turn, Wish, check, components, hops, leads_to, left, stages,
-};
+use kok_tasks::plan::{Choice, Selection};
+use kok_tasks::upgrade::{CheckName, Found, Running, StageName, Turn, Wish, left};
 use semver::Version;
 
-use super::apply::{Apply, ApplyRequest, all_there};
+use super::apply::{Apply, ApplyRequest};
 use super::context::{Context, Options};
-use super::converge::{Base, Tolerance, converge};
+use super::converge::Base;
 use super::driver::Run;
 use super::error::Error;
 use super::given::Given;
@@ -23,11 +22,11 @@ use super::keep::keep;
 use super::replace::{self, Stages};
 use super::store::{Lock, Store};
 use crate::artifacts::BundleFolder;
-use crate::clock::Clock;
 use crate::failure::{Failure, Kind};
 use crate::run::Outcome;
 use crate::state::KeptSnapshot;
 pub use away::Meant;
+pub use way::Way;
 
 /// What is to be upgraded.
 #[derive(Clone)]
@@ -50,24 +49,6 @@ pub struct UpgradeRequest<'a> {
     pub given: &'a Given,
 }
 
-/// The way that an upgrade would go.
-pub struct Way {
-    /// What runs.
-    pub running: Running,
-    /// The version that it leads to: back to what the cluster says of itself, or to the one that was asked for.
-    pub to: Version,
-    /// The steps from version to version.
-    pub hops: Vec<Hop>,
-    /// The stages, as far as they are wished for.
-    pub stages: Vec<Stage>,
-    /// Workers that can't be reached, and keep what they have.
-    pub left_out: BTreeSet<String>,
-    /// What is in its way, or may be; without what does not matter.
-    pub found: Vec<Found>,
-    /// What its one stage would change, where components alone are meant: no stage is left of it if that is nothing.
-    pub plan: Option<Plan>,
-}
-
 /// What was upgraded.
 pub struct Upgraded {
     /// How it ended, with what all stages have done; nothing, if there was nothing to do.
@@ -81,55 +62,6 @@ pub struct Upgraded {
 }
 
 impl UpgradeRequest<'_> {
-    fn place(&self) -> String {
-        self.cluster.position_of("spec.kubernetesVersion").map_or_else(|| "spec.kubernetesVersion".to_owned(), ToString::to_string)
-    }
-
-    fn way(&self, base: &Base) -> Result<Way, Vec<Failure>> {
-        let running = running_of(self.cluster, base)?;
-        let refused = |refusal| vec![Failure::refusal(Kind::Input, refusal)];
-        let hops = hops(self.turn, self.cluster, &running, self.to, self.bundle.bundle());
-        let hops = hops.map_err(|is_refused| refused(is_refused.refusal(&self.place())))?;
-        if self.wish.pause == Some(Pause::First) && self.cluster.has_etcd_units() {
-            return Err(vec![first_of_units()]);
-        }
-        let wish = self.wish_without(&base.left_out);
-        let stages = match self.turn {
-            Turn::Components => vec![components(self.cluster, &running, &wish)],
-            _ => stages(self.cluster, &running, &hops, &wish).map_err(refused)?,
-        };
-        let to = leads_to(self.turn, &running, self.to);
-        let found = self.found(base, &to);
-        Ok(Way { running, to, hops, stages, left_out: base.left_out.keys().cloned().collect(), found, plan: None })
-    }
-
-    /// The way, and what its stage would change where components alone are meant.
-    async fn planned_way(&self, base: &Base, tolerance: Tolerance, context: &Context) -> Result<Way, Vec<Failure>> {
-        // To go back nothing new is needed.
-        if self.turn != Turn::TakeBack {
-            all_there(&self.bundle, self.cluster)?;
-        }
-        let mut way = self.way(base)?;
-        let Some(stage) = way.stages.first().filter(|_| self.turn == Turn::Components) else { return Ok(way) };
-        let plan =
-            converge(&stage.cluster, self.bundle.bundle(), &self.selection(&way.left_out)?, self.given, tolerance, context).await?.plan;
-        if plan.is_empty() {
-            way.stages.clear();
-        }
-        way.plan = Some(plan);
-        Ok(way)
-    }
-
-    /// What is in the way to a version.
-    fn found(&self, base: &Base, to: &Version) -> Vec<Found> {
-        let found = check(self.cluster, &base.seen, to, Clock::seconds());
-        // No node is drained for components.
-        let stays = |name: CheckName| name == CheckName::Budgets && self.turn == Turn::Components;
-        let found = found.into_iter().filter(|found| !self.ignored.contains(&found.name) && !stays(found.name));
-        // What is wrong may be why somebody goes back.
-        found.map(|found| Found { blocks: found.blocks && self.turn != Turn::TakeBack, ..found }).collect()
-    }
-
     fn meant(&self) -> Meant<'_> {
         Meant { cluster: self.cluster, limit: &self.wish.limit, most_away: self.most_failed }
     }
@@ -170,14 +102,6 @@ impl UpgradeRequest<'_> {
     }
 }
 
-/// Members and control planes are on hosts of their own there, and change in one stage.
-fn first_of_units() -> Failure {
-    Failure::new(Kind::Input, "there is no pause after the first control plane")
-        .at("--pause-after")
-        .because("this cluster's etcd runs as units, whose members come in one stage with the control planes")
-        .hint("write --pause-after control-planes")
-}
-
 /// Which versions run, of workers that may be away by what the API knows of them. Nothing is changed.
 ///
 /// # Errors
@@ -214,8 +138,7 @@ pub async fn upgrade(
     let UpgradeRequest { cluster, bundle, given, .. } = request;
     let run = Run::begin("upgrade", cluster, Some(request.part()), (context, lock), options);
     let tolerance = request.meant().tolerance(run.options.take_over);
-    let base = run.unless_stopped(request.meant().base(tolerance, context)).await?;
-    let way = run.unless_stopped(request.planned_way(&base, tolerance, context)).await?;
+    let (base, way) = run.unless_stopped(request.settled_way(tolerance, context)).await?;
     let blocking: Vec<Failure> = way.found.iter().filter(|found| found.blocks).map(blocking).collect();
     if !blocking.is_empty() {
         return run.recorded(Err(blocking));
@@ -268,6 +191,7 @@ mod tests {
     #![allow(clippy::unwrap_used, reason = "these are tests")]
 
     use kok_crds::model::Underway;
+    use kok_tasks::upgrade::Stage;
 
     use super::*;
 

@@ -5,6 +5,7 @@
 
 mod check;
 mod emulation;
+mod members_begun;
 mod path;
 mod room;
 mod running;
@@ -14,6 +15,7 @@ mod wish;
 
 pub use check::{CheckName, Found, check, looks};
 pub use emulation::{Turn, hops, leads_to};
+pub use members_begun::members_begun;
 pub(crate) use path::etcd_gate;
 pub use path::{Hop, Refused, path};
 pub(crate) use running::{EMULATED_VERSION, has_own_emulation};
