@@ -6,7 +6,7 @@ mod declarative;
 mod deletion;
 
 use super::made::{Make, Outcome, Why};
-use super::served::Served;
+use super::served::{SUSPENDED, Served};
 use super::view::{Active, Claim, Life, Operation, Stopping, View};
 
 /// Seconds between the wish that a run ends in good order and the one that it ends at once.
@@ -71,6 +71,8 @@ pub(super) enum Intent {
         /// Why its hosts are left as they are, where they were not to be.
         given_up: Option<String>,
     },
+    /// The Cluster's status is to have this phase.
+    Phase(&'static str),
     /// To be looked at again at this time, in seconds since 1970.
     Requeue(i64),
 }
@@ -138,10 +140,20 @@ fn of_cluster(view: &View, cluster: &Served, is_idle: bool, now: i64) -> Vec<Int
         return deletion::of_deletion(view, cluster, deleted, (is_idle, now));
     }
     let mut intents = deletion::hold(cluster);
+    intents.extend(of_suspension(cluster, is_idle));
     if is_idle && !cluster.is_suspended {
         intents.extend(in_turn(view, backups::of_schedule(view, cluster, now), declarative::of_description(view, cluster, now)));
     }
     intents
+}
+
+/// A Cluster of which nothing is begun says so when nothing is under way any more, and what it was before as soon as it is not suspended.
+fn of_suspension(cluster: &Served, is_idle: bool) -> Option<Intent> {
+    match (cluster.is_suspended, cluster.before_suspension) {
+        (true, None) => is_idle.then_some(Intent::Phase(SUSPENDED)),
+        (false, Some(before)) => Some(Intent::Phase(before)),
+        _ => None,
+    }
 }
 
 /// Both, of which one alone is made at a time: it has the next number.

@@ -115,7 +115,12 @@ impl Life {
             if is_done {
                 continue;
             }
-            self.carry_out(task, snapshot).await?;
+            let carried = self.carry_out(task, snapshot).await;
+            if matches!(carried, Err(End::Stopped)) && !self.has_touched_hosts() {
+                // It waited for another run, or had only looked: the cluster is as it was.
+                self.changed = before;
+            }
+            carried?;
             if changes {
                 self.changed = Some(begun.done(before));
             }
@@ -126,6 +131,12 @@ impl Life {
             self.is_done(task, place + 1 < tasks.len()).await;
         }
         Ok(())
+    }
+
+    /// Whether a step was begun, by this attempt or perhaps by one before it.
+    fn has_touched_hosts(&self) -> bool {
+        let status = self.writer.now();
+        status.progress.has_begun || status.attempt > 1
     }
 
     /// Why the operator has made the operation, if it has.

@@ -25,6 +25,8 @@ pub(super) struct Progress {
     planned: BTreeMap<String, String>,
     /// The hosts that the last plan changes.
     changing: BTreeSet<String>,
+    /// Whether any step was begun.
+    pub(super) has_begun: bool,
     /// Steps and changes of the last plan.
     pub(super) plan: Option<(usize, usize)>,
 }
@@ -117,6 +119,7 @@ impl Progress {
     }
 
     fn started(&mut self, step: &str, host: &str) {
+        self.has_begun = true;
         self.now.insert(step.to_owned());
         let of = self.host(host);
         (of.now, of.state) = (Some(step.to_owned()), State::Running);

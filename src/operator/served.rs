@@ -11,6 +11,8 @@ use super::object::{self, FINALIZER, RECONCILE_AT};
 const DRIFT_SECONDS: i64 = 600;
 /// Seconds that hosts have to be taken down, unless the Cluster says how many.
 pub(super) const DELETION_SECONDS: i64 = 1800;
+/// The phase of a Cluster of which nothing is begun.
+pub(super) const SUSPENDED: &str = "Suspended";
 
 /// A Cluster.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -23,6 +25,8 @@ pub(super) struct Served {
     pub(super) created: i64,
     /// Whether nothing is begun about it.
     pub(super) is_suspended: bool,
+    /// If its status says that it is suspended: the phase that it has without that.
+    pub(super) before_suspension: Option<&'static str>,
     /// Whether it is changed whenever it is described otherwise.
     pub(super) is_declarative: bool,
     /// What an annotation says by which somebody asks for another run.
@@ -76,6 +80,8 @@ impl Served {
         let deleted = meta.deletion_timestamp.as_ref().map(|time| time.0.as_second());
         let patience = number("deletionDeadlineSeconds").unwrap_or(DELETION_SECONDS);
         let phase = object::text(data, "/status/phase");
+        let before_suspension = (phase == Some(SUSPENDED)).then(|| phase_by(object::condition(data, "clusterConditions", "Ready")));
+        let phase = before_suspension.or(phase);
         // What stands among variables is known by the operation that has read them last.
         let schedule = if names_variables(data) { "/status/backupSchedule" } else { "/spec/backup/schedule" };
         // Said when a cluster works, and taken back when it is taken down.
@@ -85,6 +91,7 @@ impl Served {
             generation: meta.generation.unwrap_or_default(),
             created: object::created(meta),
             is_suspended: object::flag(data, "/spec/operator/suspend"),
+            before_suspension,
             is_declarative,
             asked: meta.annotations.as_ref().and_then(|all| all.get(RECONCILE_AT)).cloned().unwrap_or_default(),
             is_ready: phase == Some("Ready"),
@@ -96,6 +103,16 @@ impl Served {
             is_held: meta.finalizers.iter().flatten().any(|name| name == FINALIZER),
             deleted: deleted.map(|at| Deleted { last_chance: at + patience - patience / 3, deadline: at + patience }),
         }
+    }
+}
+
+/// The phase of a Cluster by what was said last of whether it works.
+pub(super) fn phase_by(ready: Option<&Value>) -> &'static str {
+    let says = |field: &str, word: &str| ready.and_then(|ready| ready.get(field)).is_some_and(|found| found == word);
+    match (says("status", "True"), says("status", "False") && !says("reason", "Reset")) {
+        (true, _) => "Ready",
+        (_, true) => "Degraded",
+        _ => "Pending",
     }
 }
 
@@ -165,6 +182,20 @@ mod tests {
         assert!(Served::of(&serde_json::from_value(listed).unwrap()).backups.is_some());
         assert!(of(json!({"phase": "Degraded", "certificates": {"kubeconfig": "s"}})), "an upgrade that failed");
         assert!(!of(json!({"phase": "Degraded"})) && !of(json!({"phase": "Pending", "certificates": null})) && !of(json!({})));
+    }
+
+    #[test]
+    fn a_suspended_one_is_what_it_was_before() {
+        let of = |ready: Value| {
+            let status = json!({"phase": "Suspended", "clusterConditions": [ready]});
+            let object = json!({"apiVersion": "kubeonkube.clay.io/v1alpha1", "kind": "Cluster", "metadata": {"name": "c"}, "spec": {},
+                "status": status});
+            let served = Served::of(&serde_json::from_value(object).unwrap());
+            (served.before_suspension, served.is_ready, served.was_founded)
+        };
+        assert_eq!(of(json!({"type": "Ready", "status": "True"})), (Some("Ready"), true, true));
+        assert_eq!(of(json!({"type": "Ready", "status": "False", "reason": "StepsFailed"})), (Some("Degraded"), false, false));
+        assert_eq!(of(json!({"type": "InputsReady", "status": "True"})), (Some("Pending"), false, false));
     }
 
     #[test]

@@ -42,13 +42,14 @@ pub(super) fn of(intent: &Intent, shared: &Arc<Shared>, key: &ClusterKey, stores
     let status =
         |name: &str, said: Value, conditions: Vec<Condition>| write(name, What::Status(patched(&found(name)?.data, said, &conditions)));
     match intent {
-        Intent::Make(_) | Intent::Hold | Intent::LetGo { .. } => of_cluster(intent, shared, key, stores),
+        Intent::Make(_) | Intent::Hold | Intent::LetGo { .. } | Intent::Phase(_) => of_cluster(intent, shared, key, stores),
         Intent::Supersede { operation } => write(operation, What::Metadata(json!({"annotations": {CANCEL: "superseded"}}))),
         Intent::Label { operation } => write(operation, What::Metadata(json!({"labels": {COMPLETED: "done"}}))),
         Intent::Prune { operation } => write(operation, What::Delete),
         Intent::Refuse { operation, because } => {
             let accepted = Condition { kind: "Accepted", is: false, reason: because.reason(), message: words(*because, key, operation) };
-            status(operation, json!({"phase": "Pending"}), vec![accepted])
+            // One that was queued before has said so in kubean's word too.
+            status(operation, json!({"phase": Phase::Pending.word(), "status": Phase::Pending.kubeans()}), vec![accepted])
         }
         Intent::Queue { operation, behind } => {
             let accepted = Condition { kind: "Accepted", is: true, reason: "Queued", message: format!("{BEHIND}{behind}") };
@@ -74,6 +75,7 @@ fn of_cluster(intent: &Intent, shared: &Arc<Shared>, key: &ClusterKey, stores: &
             let object = serde_json::from_value(made::operation(key, cluster, make)).ok()?;
             return Some(Write { api: shared.operations(key.group), about, what: What::Create(Box::new(object)) });
         }
+        Intent::Phase(phase) => What::Status(json!({"phase": phase})),
         Intent::Hold => What::Finalizers(others.chain([FINALIZER.to_owned()]).collect(), None),
         Intent::LetGo { given_up } => {
             let told = given_up.as_ref().map(|because| {

@@ -101,7 +101,7 @@ pub(super) fn cluster_status() -> (Vec<&'static str>, Vec<Property>) {
             "clusterConditions",
             "How it is: Ready, Progressing, InputsReady, HostKeysTrusted, Drifted, HeldByAnother, KubeconfigKept.",
         ),
-        word("phase", "How far it is.", &["Pending", "Provisioning", "Ready", "Degraded", "Deleting"]),
+        word("phase", "How far it is.", &["Pending", "Provisioning", "Ready", "Degraded", "Suspended", "Deleting"]),
         count("observedGeneration", "Version of the spec that this is about."),
         property("hostSummary", "Its hosts in the last run that changed something.", host_summary()),
         property("hosts", "Hosts in trouble.", list(map(&["name", "state", "offeredHostKey"], &["name"], of_host(Vec::new())))),

@@ -103,7 +103,7 @@ mod tests {
         };
         assert_eq!(none(|cluster| cluster.was_founded = false), []);
         assert_eq!(none(|cluster| cluster.backups = None), []);
-        assert_eq!(none(|cluster| cluster.is_suspended = true), []);
+        assert_eq!(none(|cluster| cluster.is_suspended = true), [Intent::Phase("Suspended")]);
         // What is under way comes first.
         let running = View { active: Some(active("a")), operations: vec![operation("a", 200, Life::Begun)], ..view(cluster(), Vec::new()) };
         assert!(!decide(&running, THREE).iter().any(|intent| matches!(intent, Intent::Make(_))));

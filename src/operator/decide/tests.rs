@@ -85,8 +85,14 @@ fn without_a_cluster_and_with_a_suspended_one_nothing_begins() {
     let none = View { cluster: None, ..view(all()) };
     assert_eq!(decide(&none, 1000), [refuse("a", Refused::ClusterNotFound)]);
     let suspended = |all| View { cluster: Some(Served { is_suspended: true, ..Served::default() }), ..view(all) };
-    assert_eq!(decide(&suspended(all()), 1000), [refuse("a", Refused::Suspended)]);
+    assert_eq!(decide(&suspended(all()), 1000), [refuse("a", Refused::Suspended), Intent::Phase("Suspended")]);
     assert_eq!(decide(&suspended(vec![operation("a", 200, Life::Begun)]), 1000), [start("a")], "a run is let end");
+    let says = |is_suspended, operations| {
+        let cluster = Served { is_suspended, before_suspension: Some("Ready"), ..Served::default() };
+        decide(&View { cluster: Some(cluster), ..view(operations) }, 1000)
+    };
+    assert_eq!(says(true, Vec::new()), []);
+    assert_eq!(says(false, all()), [start("a"), Intent::Phase("Ready")]);
 }
 
 #[test]

@@ -107,6 +107,27 @@ fn no_file_of_the_operators_machine_is_read() {
     assert_eq!(tasks[0].cluster.hosts[0].ssh.private_key.as_ref().unwrap().expose(), b"other");
 }
 
+/// As resources and addons have theirs.
+#[test]
+fn the_script_of_a_hook_is_a_key() {
+    let host = json!({"name": "cp1", "address": "10.0.0.11", "roles": ["control-plane", "worker"]});
+    let hook = json!({"name": "register", "at": "afterJoin", "source": "hooks/register.sh"});
+    let spec =
+        json!({"kubernetesVersion": "1.37.1", "hosts": [host], "hooks": [hook], "sshAuthRef": {"namespace": "kok", "name": "sample-key"}});
+    let cluster = document("kubeonkube.clay.io/v1alpha1", "Cluster", "sample", &spec);
+    let inline = Snapshot { cluster, texts: Vec::new(), ..snapshot("", "") };
+    let read = |files: &[(&str, &str)]| {
+        let files = files.iter().map(|(key, text)| ((*key).to_owned(), text.as_bytes().to_vec())).collect();
+        read_with(&inline, &operation(json!({"action": "cluster.yml"})), &ObjectFiles(files))
+    };
+    let tasks = read(&[("hooks__register.sh", "echo here\n")]).unwrap_or_else(|failures| panic!("{failures:?}"));
+    let [hook] = tasks[0].cluster.hooks.as_slice() else { panic!("{:?}", tasks[0].cluster.hooks) };
+    let kok_crds::model::Content::Source(file) = &hook.script else { panic!("{hook:?}") };
+    assert_eq!(file.text.as_ref().map(kok_crds::model::Text::expose), Some("echo here\n"));
+    let refused = read(&[]).err().unwrap().remove(0);
+    assert!(refused.because.as_ref().unwrap().contains("has a key `hooks__register.sh`"), "{refused:?}");
+}
+
 #[test]
 fn a_snapshot_comes_back_as_it_was_and_has_no_key() {
     let before = snapshot(HOSTS, "a: b\n");

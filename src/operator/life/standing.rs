@@ -5,6 +5,7 @@ use serde_json::{Value, json};
 
 use super::super::cluster_status::Said;
 use super::super::object;
+use super::super::served::{SUSPENDED, phase_by};
 use super::Life;
 
 /// The last thing that an operation has begun about what the cluster is. Who only looks is none.
@@ -52,20 +53,10 @@ impl Life {
     /// The phase of the Cluster before the operation, also where an attempt before this one has written over it.
     pub(super) fn phase_before(&self) -> Value {
         match self.before("phase") {
-            Value::String(phase) if phase != "Provisioning" => json!(phase),
+            Value::String(phase) if !["Provisioning", SUSPENDED].contains(&phase.as_str()) => json!(phase),
             Value::String(_) => json!(phase_by(object::condition(&self.found.cluster.data, "clusterConditions", "Ready"))),
             _ => json!("Pending"),
         }
-    }
-}
-
-/// The phase of a Cluster by what was said last of whether it works.
-fn phase_by(ready: Option<&Value>) -> &'static str {
-    let says = |field: &str, word: &str| ready.and_then(|ready| ready.get(field)).is_some_and(|found| found == word);
-    match (says("status", "True"), says("status", "False") && !says("reason", "Reset")) {
-        (true, _) => "Ready",
-        (_, true) => "Degraded",
-        _ => "Pending",
     }
 }
 

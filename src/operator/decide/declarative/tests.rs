@@ -85,7 +85,7 @@ fn nothing_is_made_while_anything_waits_or_runs_or_the_cluster_is_suspended() {
     let running = View { active: Some(active), ..with(live("o", Life::Begun)) };
     assert_eq!(decide(&running, NOW), [Intent::Requeue(NOW * 2)]);
     let suspended = Served { is_suspended: true, ..cluster() };
-    assert_eq!(decide(&View { cluster: Some(suspended), ..declared(Vec::new()) }, NOW), []);
+    assert_eq!(decide(&View { cluster: Some(suspended), ..declared(Vec::new()) }, NOW), [Intent::Phase("Suspended")]);
     // One that nobody begins keeps nobody from anything.
     let old = Operation { created: 99, refused: Some(Refused::FoundAtTakeOver.reason()), ..live("o", Life::New) };
     assert_eq!(decide(&with(old), NOW), [LOOK, described(1, 0)]);

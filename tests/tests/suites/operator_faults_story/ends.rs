@@ -152,6 +152,8 @@ pub fn one_is_suspended(story: &Story<'_>, replicas: &[Operator]) {
         let patch = json!({"spec": {"operator": {"suspend": is}}}).to_string();
         story.server.ok(&["patch", "kok", story.lab.name(), "--type=merge", "-p", &patch], "");
     };
+    let phase = || story.server.ok(&["get", "kok", story.lab.name(), "-o", "jsonpath={.status.phase}"], "");
+    let before = phase();
     story.begins("goes-on", 1);
     set(true);
     story.operates("suspended", json!({}));
@@ -162,11 +164,13 @@ pub fn one_is_suspended(story: &Story<'_>, replicas: &[Operator]) {
     story.ends_well("goes-on", &replicas.iter().collect::<Vec<_>>());
     story.describes("suspended");
     story.lets(STEPS);
+    wait_for("a Cluster that says so", HEARD, || phase() == "Suspended");
     assert_eq!((&accepted()["reason"], status(&story.server, "suspended").get("run")), (&json!("Suspended"), None));
     set(false);
     let since = Instant::now();
     wait_for("its first hook", HEARD, || !story.begun("suspended").is_empty());
     let begun = since.elapsed().as_secs_f64();
     story.ends_well("suspended", &[]);
+    assert_eq!(phase(), before, "which it was in between");
     println!("suspended: told after {told:.1} s, the run before it ended well; begun {begun:.1} s after it was taken back");
 }
