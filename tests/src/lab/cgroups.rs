@@ -25,6 +25,10 @@ const FREEZE_DEADLINE: Duration = Duration::from_secs(30);
 /// Files by which cgroups of either version stop their processes.
 const V1_STATE: &str = "freezer.state";
 const V2_STATE: &str = "cgroup.freeze";
+/// Files by which cgroups of either version have no more than so many microseconds of processors in each [`PERIOD`], which is the kernel's own.
+const V1_QUOTA: &str = "cpu.cfs_quota_us";
+const V2_QUOTA: &str = "cpu.max";
+const PERIOD: u32 = 100_000;
 
 /// Whether the machine gives its controllers out by cgroup v2 alone.
 pub(crate) fn unified_only() -> Result<bool, LabError> {
@@ -134,6 +138,22 @@ pub(crate) fn freeze(lab: &str, member: &str, frozen: bool) -> Result<(), LabErr
         thread::sleep(POLL);
     }
     Ok(())
+}
+
+/// Lets the member's processes together have so many thousandths of a processor, whatever others leave; or as much as there is.
+pub(crate) fn limit_processor(lab: &str, member: &str, thousandths: Option<u32>) -> Result<(), LabError> {
+    let folders: Vec<PathBuf> = hierarchies()?.iter().map(|hierarchy| below(&hierarchy.mount, lab, Some(member))).collect();
+    let quota = thousandths.map(|thousandths| PERIOD / 1000 * thousandths);
+    let files = [
+        (V1_QUOTA, quota.map_or_else(|| "-1".to_owned(), |quota| quota.to_string())),
+        (V2_QUOTA, format!("{} {PERIOD}", quota.map_or_else(|| "max".to_owned(), |quota| quota.to_string()))),
+    ];
+    for (file, value) in files {
+        if let Some(path) = folders.iter().map(|folder| folder.join(file)).find(|path| path.exists()) {
+            return fs::write(&path, &value).map_err(LabError::io(format!("write {value} to {}", path.display())));
+        }
+    }
+    Err(LabError::NotRunning(lab.to_owned()))
 }
 
 /// Whether all of the member's processes are stopped by [`freeze`].

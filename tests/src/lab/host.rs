@@ -167,6 +167,16 @@ impl Host {
         cgroups::freeze(self.folder.name(), self.name(), false)
     }
 
+    /// Lets all of the host's processes together have so many thousandths of a processor, as a machine of its own has no more however idle others are;
+    /// without a number, as much as there is. Gone when the host is off.
+    ///
+    /// # Errors
+    /// When the host is off.
+    pub fn limit_processor(&self, thousandths: Option<u32>) -> Result<(), LabError> {
+        self.must_be_on()?;
+        cgroups::limit_processor(self.folder.name(), self.name(), thousandths)
+    }
+
     /// Makes every round trip between the controller and the host's sshd take this long, from the next connection on; zero makes the
     /// way as short as it was and ends the connections that are open. A host that refuses connections closes them instead. The host
     /// sees another address of the controller. Stays when the host is off.

@@ -44,6 +44,7 @@ fn faults_come_and_go() {
     asks_opspw_for_a_password(&host);
     has_shells_of_all_kinds(&host);
     can_be_paused(&lab, &host);
+    can_have_less_of_a_processor(&host);
     can_lag(&host);
     can_be_filled(&host);
     reboots_itself(&host);
@@ -130,6 +131,18 @@ fn can_be_paused(lab: &Lab, host: &Host) {
     assert_eq!(host.power().unwrap(), Power::On);
     wait_for("the counter counts on", 10, || count() > before);
     ok(host, "systemctl stop counter");
+}
+
+/// However idle the machine is, and however busy: a share is never more than was said.
+fn can_have_less_of_a_processor(host: &Host) {
+    let spins =
+        "bash -c 'read -r began _ </proc/uptime; while read -r now _ </proc/uptime; ((${now/./} - ${began/./} < 200)); do :; done; times'";
+    host.limit_processor(Some(200)).unwrap();
+    let used = ok(host, spins);
+    host.limit_processor(None).unwrap();
+    let seconds = |time: &str| time.trim_start_matches("0m").trim_end_matches('s').parse::<f64>().unwrap();
+    let used: f64 = used.lines().next().unwrap().split(' ').map(seconds).sum();
+    assert!(used < 0.6, "a fifth of two seconds, and what a period may begin with: {used}");
 }
 
 fn can_lag(host: &Host) {

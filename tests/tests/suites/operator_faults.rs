@@ -1,9 +1,9 @@
 //! What goes wrong about an operator at work: a replica that stands still, is killed or replaced, a Lease or an API server that is gone, inputs that go
-//! and come, operations and Clusters that end early. What each of them came to is printed.
+//! and come, hosts that are others, operations and Clusters that end early. What each of them came to is printed.
 
 use crate::cluster_support::clock::Clock;
 use crate::cluster_support::up;
-use crate::operator_faults_story::{Story, deleted, ends, inputs, killed, many, replicas};
+use crate::operator_faults_story::{Story, changed, deleted, ends, inputs, killed, many, replicas};
 use crate::operator_story::{meta_cluster, meta_cluster_with_controllers};
 use kok_tests::lab::{Lab, LabSpec};
 
@@ -52,6 +52,10 @@ fn inputs_go_and_come() {
     clock.lap("ConfigMap");
     inputs::secret_is_removed(&story, &operator);
     clock.lap("Secret");
+    changed::after_its_plan_was_approved(&story, &operator);
+    clock.lap("a host that changed after the approval");
+    changed::behind_its_address(&story, &operator);
+    clock.lap("another host key");
 }
 
 #[test]

@@ -22,6 +22,7 @@ const MOST_PROBES: usize = 1;
 pub struct GrowReport {
     one_worker: Beside,
     three_workers: Beside,
+    three_workers_apart: Beside,
     control_planes: Beside,
     /// The most of any other host while one worker was added.
     most_probes: usize,
@@ -47,6 +48,9 @@ pub(super) struct WorkersRound {
     pub(super) one: OneWorker,
     pub(super) by_hand_milliseconds: f64,
     pub(super) three: ByKokctl,
+    /// One, and three at once, where each has a share of a processor of its own.
+    pub(super) alone: ByKokctl,
+    pub(super) three_apart: ByKokctl,
 }
 
 /// One worker that joins by kokctl.
@@ -88,6 +92,11 @@ impl GrowReport {
         Self {
             one_worker: Beside::new(one, median_of(&workers, |round| round.by_hand_milliseconds), MOST_WORKER),
             three_workers: Beside::new(median_of(&workers, |round| round.three.milliseconds), one, MOST_THREE),
+            three_workers_apart: Beside::new(
+                median_of(&workers, |round| round.three_apart.milliseconds),
+                median_of(&workers, |round| round.alone.milliseconds),
+                MOST_THREE,
+            ),
             control_planes: Beside::new(
                 median_of(&planes, |round| round.kokctl.milliseconds),
                 median_of(&planes, PlanesRound::by_hand_milliseconds),
@@ -100,10 +109,11 @@ impl GrowReport {
         }
     }
 
-    fn ratios(&self) -> [(&'static str, &Beside); 3] {
+    fn ratios(&self) -> [(&'static str, &Beside); 4] {
         [
             ("one worker, kokctl to kubeadm", &self.one_worker),
             ("three workers to one, kokctl", &self.three_workers),
+            ("the same, each with half a processor of its own", &self.three_workers_apart),
             ("1 → 3 control planes, kokctl to kubeadm", &self.control_planes),
         ]
     }
@@ -148,6 +158,8 @@ impl fmt::Display for GrowReport {
         row(f, "one worker, kokctl apply", &self.workers, |round| round.one.kokctl.milliseconds)?;
         row(f, "one worker, kubeadm join", &self.workers, |round| round.by_hand_milliseconds)?;
         row(f, "three workers at once, kokctl apply", &self.workers, |round| round.three.milliseconds)?;
+        row(f, "one worker with half a processor, kokctl apply", &self.workers, |round| round.alone.milliseconds)?;
+        row(f, "three workers, each with half a processor, kokctl apply", &self.workers, |round| round.three_apart.milliseconds)?;
         row(f, "1 → 3 control planes, kokctl apply", &self.planes, |round| round.kokctl.milliseconds)?;
         row(f, "1 → 3 control planes, kubeadm join", &self.planes, PlanesRound::by_hand_milliseconds)?;
         rows(f, &self.planes, |round| &round.by_hand)?;
@@ -166,9 +178,11 @@ impl fmt::Display for GrowReport {
 
 impl fmt::Display for WorkersRound {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let seconds = [self.one.kokctl.milliseconds, self.by_hand_milliseconds, self.three.milliseconds].map(|it| it / 1e3);
-        let [one, by_hand, three] = seconds;
-        write!(f, "one worker {one:.1} s, by hand {by_hand:.1} s, three workers {three:.1} s; other hosts: {:?}", self.one.others)
+        let runs = [&self.one.kokctl, &self.three, &self.alone, &self.three_apart];
+        let [one, three, alone, apart] = runs.map(|run| run.milliseconds / 1e3);
+        let by_hand = self.by_hand_milliseconds / 1e3;
+        write!(f, "one worker {one:.1} s, by hand {by_hand:.1} s, three workers {three:.1} s; ")?;
+        write!(f, "with half a processor each {alone:.1} s and {apart:.1} s; other hosts: {:?}", self.one.others)
     }
 }
 
@@ -189,7 +203,8 @@ mod tests {
 
     fn workers(one: f64, by_hand_milliseconds: f64, three: f64, probes: usize) -> WorkersRound {
         let others = Count { logins: probes, commands: 3 };
-        WorkersRound { one: OneWorker { kokctl: run(one, probes), others }, by_hand_milliseconds, three: run(three, 1) }
+        let (alone, three_apart) = (run(one, 1), run(three, 1));
+        WorkersRound { one: OneWorker { kokctl: run(one, probes), others }, by_hand_milliseconds, three: run(three, 1), alone, three_apart }
     }
 
     fn planes(kokctl: f64, each: f64) -> PlanesRound {
@@ -211,7 +226,7 @@ mod tests {
     #[test]
     fn every_limit_can_be_missed() {
         let report = GrowReport::new(vec![workers(14.0, 10.0, 22.0, 2)], vec![planes(61.0, 20.0)]);
-        assert_eq!(report.missed().len(), 5, "{report}");
-        assert_eq!(GrowReport::new(Vec::new(), Vec::new()).missed().len(), 3, "no figures are no success");
+        assert_eq!(report.missed().len(), 6, "{report}");
+        assert_eq!(GrowReport::new(Vec::new(), Vec::new()).missed().len(), 4, "no figures are no success");
     }
 }

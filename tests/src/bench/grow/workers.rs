@@ -1,4 +1,5 @@
-//! Workers join a cluster of three control planes and two workers: one by kokctl, one by hand, and three at once by kokctl.
+//! Workers join a cluster of three control planes and two workers: one by kokctl, one by hand, and three at once by kokctl: with all processors that there are, and
+//! each with its own share of them.
 
 use std::error::Error;
 
@@ -19,6 +20,9 @@ const CLUSTER: [&str; 5] = ["cp1", "cp2", "cp3", "worker1", "worker2"];
 const BY_HAND: &str = "worker3";
 const ONE: &[&str] = &["worker4"];
 const THREE: &[&str] = &["worker4", "worker5", "worker6"];
+/// Thousandths of a processor of each host that joins as if it were a machine of its own: of the two that there are at the least, a quarter is left to the
+/// cluster while three do.
+const SHARE: u32 = 500;
 
 pub(super) fn measure(options: &ClusterOptions, progress: &(dyn Fn(&str) + Sync)) -> Result<Vec<WorkersRound>, Box<dyn Error>> {
     let site = Site::up(options, HOSTS, DEFAULT_KUBERNETES_VERSION, progress)?;
@@ -43,7 +47,20 @@ fn round(site: &Site, api: &Api<'_>, by_hand: &ByHand<'_>, number: usize) -> Res
     let (one, by_hand_milliseconds) = in_turn(number, || one_worker(site, api), || one_by_hand(site, by_hand))?;
     let three = joins(site, api, THREE)?;
     remove(site, THREE)?;
-    Ok(WorkersRound { one, by_hand_milliseconds, three })
+    let (alone, three_apart) = in_turn(number, || joins_apart(site, api, ONE), || joins_apart(site, api, THREE))?;
+    Ok(WorkersRound { one, by_hand_milliseconds, three, alone, three_apart })
+}
+
+/// Hosts that join, each with its share of a processor: what one of them does takes nothing from another.
+fn joins_apart(site: &Site, api: &Api<'_>, names: &[&str]) -> Result<ByKokctl, Box<dyn Error>> {
+    write_manifest(site, names)?;
+    put_in_place(site)?;
+    let hosts: Vec<Host> = names.iter().map(|name| site.lab.host(name)).collect::<Result<_, _>>()?;
+    hosts.iter().try_for_each(|host| host.limit_processor(Some(SHARE)))?;
+    let joined = ours::join(site, api, &hosts);
+    hosts.iter().try_for_each(|host| host.limit_processor(None))?;
+    remove(site, names)?;
+    joined
 }
 
 /// One by kokctl, with what that costs the hosts that are there.

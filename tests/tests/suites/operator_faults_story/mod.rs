@@ -1,5 +1,6 @@
 //! Runs of an operator whose steps wait for the test: each is a hook on a bare host, so that what goes wrong does at a step that is known.
 
+pub mod changed;
 pub mod deleted;
 pub mod ends;
 pub mod inputs;
