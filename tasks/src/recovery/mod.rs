@@ -22,6 +22,9 @@ pub const FOLDER: &str = "/var/lib/kokctl/recovery";
 /// Says of which recovery the rest of that is: what an earlier one has left is none of it.
 pub const OF: &str = "/var/lib/kokctl/recovery/of";
 
+/// Says that the kubelet was started anew when all manifests were aside; with the recovery's name.
+pub const KUBELET: &str = "/var/lib/kokctl/recovery/kubelet";
+
 /// Manifests that are aside.
 pub const MANIFESTS: &str = "/var/lib/kokctl/recovery/manifests";
 

@@ -56,6 +56,7 @@ fn is_recovered(host: &Host, after: &str) {
     host.programs()
         .iter()
         .for_each(|name| assert_eq!(host.text(&format!("etc/kubernetes/manifests/{name}.yaml")), format!("image: {name}\n"), "{after}"));
+    assert_eq!(host.text("bin/knows"), "", "{after}: a kubelet that knows a static pod by another manifest may never end it");
     assert_eq!(host.text("var/lib/kokctl/recovered"), "r-1\n", "{after}");
     assert!(!host.has("var/lib/kokctl/recover") && !host.has("var/lib/kokctl/recovery") && !host.has("alone"), "{after}");
     assert!(!host.has("var/lib/etcd/before-r-1/work") && !host.has("var/lib/etcd/before-r-1/snapshot.db"), "{after}");

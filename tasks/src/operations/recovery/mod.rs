@@ -14,7 +14,7 @@ pub use still::StandStill;
 
 use crate::observe::{Look, Observations};
 use crate::preconditions::ETCD_STARTED;
-use crate::recovery::{ASIDE, ENDED, MADE, MANIFESTS, OF, Recovery, STARTED, UNIT_ASIDE, UNIT_STARTED};
+use crate::recovery::{ASIDE, ENDED, KUBELET, MADE, MANIFESTS, OF, Recovery, STARTED, UNIT_ASIDE, UNIT_STARTED};
 use crate::shell::quote;
 
 /// Programs of a control plane whose etcd is made anew, those first that write to it.
@@ -50,7 +50,7 @@ fn file_looks(path: &str) -> [Look; 2] {
 fn begin(recovery: &Recovery) -> String {
     let (id, kept) = (quote(&recovery.id), quote(&recovery.kept()));
     format!(
-        "id={id}\nkept={kept}\nof={OF}\naside={ASIDE}\nmade={MADE}\nstarted={STARTED}\nended={ENDED}\nunit_aside={UNIT_ASIDE}\n\
+        "id={id}\nkept={kept}\nof={OF}\nkubelet={KUBELET}\naside={ASIDE}\nmade={MADE}\nstarted={STARTED}\nended={ENDED}\nunit_aside={UNIT_ASIDE}\n\
          unit_started={UNIT_STARTED}\nhad_data={ETCD_STARTED}\n{FUNCTIONS}"
     )
 }

@@ -4,7 +4,7 @@ use super::{PROGRAMS, UNIT, begin, file_looks, is_of, manifest};
 use crate::change::{Change, ChangeKind, Verdict, seen};
 use crate::observe::{Look, Observations, PathState};
 use crate::operations::tasks_of::TASKS_OF;
-use crate::recovery::{OF, Recovery};
+use crate::recovery::{KUBELET, OF, Recovery};
 use crate::resources::Act;
 use crate::script::Fragment;
 
@@ -30,6 +30,10 @@ fi
 
 /// The kubelet ends them by their manifests, and is not waited for: it may not run, and gives each half a minute. What asks etcd has nothing to lose, and
 /// would wait for etcd's answer; etcd itself ends as it should.
+///
+/// A kubelet that has not heard from an API server since its start, as after a host was started anew without etcd, deletes no pod ("sources aren't ready",
+/// `deletePod` of Kubernetes' kubelet), and starts no static pod of that name by another manifest as long as it knows the one before. So it is started anew
+/// once, when there is nothing that it could know.
 const SCRIPT: &str = r#"manifests=/var/lib/kokctl/recovery/manifests
 mkdir -p -m 700 "$manifests"
 for program in kube-apiserver kube-controller-manager kube-scheduler etcd; do
@@ -43,6 +47,10 @@ for program in kube-apiserver kube-controller-manager kube-scheduler etcd; do
     sync /etc/kubernetes/manifests
   fi
 done
+if ! says "$kubelet"; then
+  [ ! -f /etc/systemd/system/kubelet.service ] || systemctl try-restart kubelet.service
+  say "$kubelet"
+fi
 for program in kube-apiserver kube-controller-manager kube-scheduler etcd; do
   signal=SIGKILL
   [ "$program" != etcd ] || signal=SIGTERM
@@ -62,7 +70,8 @@ fi
 
 impl StandStill {
     pub(in super::super) fn looks(&self) -> Vec<Look> {
-        let of_plane = PROGRAMS.iter().map(|program| Look::Path(manifest(program))).chain([Look::Programs]).filter(|_| self.plane);
+        let of_plane = PROGRAMS.iter().map(|program| Look::Path(manifest(program))).chain([Look::Programs]).chain(file_looks(KUBELET));
+        let of_plane = of_plane.filter(|_| self.plane);
         let of_unit = Some(Look::Unit(UNIT.to_owned())).filter(|_| self.unit);
         of_plane.chain(of_unit).chain(file_looks(OF)).collect()
     }
@@ -76,6 +85,12 @@ impl StandStill {
         seen!(seen.paths.get(OF));
         if !is_of(OF, &self.recovery.id, seen) {
             return Verdict::differs(ChangeKind::Stop, "nothing says yet what was put aside");
+        }
+        if self.plane {
+            seen!(seen.paths.get(KUBELET));
+            if !is_of(KUBELET, &self.recovery.id, seen) {
+                return Verdict::differs(ChangeKind::Stop, "the kubelet may know what is aside");
+            }
         }
         if self.unit {
             let unit = seen!(seen.units.get(UNIT));

@@ -53,6 +53,7 @@ case "$*" in
   *'MainPID --value kokctl-recover-etcd.service') echo 1;;
   'is-active --quiet kokctl-recover-etcd.service') [ -e "ROOT/alone" ];;
   'stop kokctl-recover-etcd.service') rm -f "ROOT/alone";;
+  'try-restart kubelet.service') ls "ROOT/etc/kubernetes/manifests" >"ROOT/bin/knows";;
   'stop etcd.service') echo inactive >"ROOT/unit/active";;
   'disable --quiet etcd.service') echo disabled >"ROOT/unit/file";;
   'enable --quiet etcd.service') echo enabled >"ROOT/unit/file";;
@@ -101,8 +102,11 @@ impl Host {
         host.write("var/lib/etcd/member/wal/0.wal", "log\n");
         host.write("var/lib/kokctl/recover", &order("cp3", &[]).text());
         host.programs().iter().for_each(|name| host.write(&format!("etc/kubernetes/manifests/{name}.yaml"), &format!("image: {name}\n")));
+        fs::create_dir_all(host.0.path("etc/systemd/system")).unwrap();
+        host.write("etc/systemd/system/kubelet.service", "\n");
+        host.write("bin/knows", "all of them\n");
         if unit {
-            for folder in ["unit", "etc/systemd/system", "var/lib/kokctl/made"] {
+            for folder in ["unit", "var/lib/kokctl/made"] {
                 fs::create_dir_all(host.0.path(folder)).unwrap();
             }
             let started = "var/lib/kokctl/made/etcd-started";

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use kok_tasks::observe::Kind;
 use kok_tasks::operations::{FOUNDERS_LINK, MEMBER_DATA, Operation};
 use kok_tasks::preconditions::ETCD_STARTED;
-use kok_tasks::recovery::{ASIDE, ENDED, FOLDER, MADE, MARKER, OF, Origin, Recovery, STARTED, UNIT_ASIDE, UNIT_STARTED};
+use kok_tasks::recovery::{ASIDE, ENDED, FOLDER, KUBELET, MADE, MARKER, OF, Origin, Recovery, STARTED, UNIT_ASIDE, UNIT_STARTED};
 
 use super::api::MANIFESTS;
 use super::host::{Entry, Host};
@@ -63,6 +63,7 @@ impl World {
         host.uses(MARKER);
         host.folder(&format!("{FOLDER}/manifests"), 0o700);
         host.write(OF, 0o600, &format!("{}\n", recovery.id));
+        host.write(KUBELET, 0o600, &format!("{}\n", recovery.id));
         if unit {
             host.write(UNIT_ASIDE, 0o600, &format!("{}\n", recovery.id));
             let state = host.units.get_mut("etcd.service").unwrap();
