@@ -23,7 +23,7 @@ pub fn after_its_plan_was_approved(story: &Story<'_>, operator: &Operator) {
         let patch = json!({"spec": {"hostResources": resources}}).to_string();
         story.server.ok(&["patch", "kok", story.lab.name(), "--type=merge", "-p", &patch], "");
     };
-    declares(json!([{"name": "declared", "file": {"path": DECLARED, "content": "declared\n"}}]));
+    declares(json!({"resources": [{"name": "declared", "file": {"path": DECLARED, "content": "declared\n"}}]}));
     let fields = json!({"action": "cluster.yml", "extraArgs": "--tags=resources", "operator": {"approval": "Manual"}});
     operate_with(&story.server, story.lab, "asks", fields);
     let asks = || status(&story.server, "asks");

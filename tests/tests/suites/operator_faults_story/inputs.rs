@@ -48,8 +48,10 @@ pub fn secret_is_removed(story: &Story<'_>, operator: &Operator) {
     wait_for("its first hook", SEEN as u64, || !story.begun("keyless").is_empty());
     let seen = since.elapsed().as_secs_f64();
     wait_for("a status without what was missing", HEARD, || ready(story, story.lab.name()).0 == "True");
+    // It is written once a second.
+    wait_for("a status that says so", HEARD, || status(&story.server, "keyless")["phase"] == "Running");
     let said = status(&story.server, "keyless");
-    assert_eq!((&said["phase"], said.to_string().contains("is not there")), (&json!("Running"), false), "{said:#}");
+    assert!(!said.to_string().contains("is not there"), "{said:#}");
     story.ends_well("keyless", &[operator]);
     println!("Secret removed: the run went on; the next one said so after {told:.1} s, and went on {seen:.1} s after it was back");
 }
