@@ -83,6 +83,13 @@ pub enum EventKind {
         /// The units of its jobs, if it is any of these.
         jobs: Vec<String>,
     },
+    /// A run that was cut off had begun to start the member of etcd of a host anew: it is waited for.
+    MemberAwaited {
+        /// The host.
+        host: String,
+        /// For how long at the most.
+        within_milliseconds: u64,
+    },
     /// A host that was not chosen is asked all the same, because what was chosen can't be decided without it. It is not changed.
     HostAsked {
         /// The host.

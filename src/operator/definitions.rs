@@ -1,4 +1,5 @@
-//! Whether the definitions in the meta-cluster know every field that this version reads or writes: the API server drops the others without a word.
+//! Whether the definitions in the meta-cluster know every field that this version reads or writes, and every word that it writes there: the API server drops
+//! other fields without a word, and refuses a status with another word.
 
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
 use kok_crds::schema::{Definition, definitions};
@@ -44,7 +45,7 @@ fn judge(definition: &Definition, found: Option<&CustomResourceDefinition>) -> R
     let more = missing.len().saturating_sub(MOST_NAMED);
     let more = if more == 0 { String::new() } else { format!(" and {more} more") };
     let failure = Failure::new(Kind::Input, format!("the definition {} is of another version", definition.name));
-    Err(failure.because(format!("it does not know {named}{more}, which the API server would drop without a word")).hint(apply))
+    Err(failure.because(format!("it does not know {named}{more}, which the API server would drop without a word, or refuse")).hint(apply))
 }
 
 fn ours(definition: &Definition) -> Value {
@@ -57,7 +58,7 @@ fn theirs(found: &CustomResourceDefinition) -> Option<Value> {
     serde_json::to_value(version.schema.as_ref()?.open_api_v3_schema.as_ref()?).ok()
 }
 
-/// The paths of all fields of a schema that another one does not know.
+/// The paths of all fields of a schema, and those with words for a field, that another one does not know.
 fn missing(ours: &Value, theirs: &Value) -> Vec<String> {
     let mut paths = Vec::new();
     compare(ours, theirs, String::new(), &mut paths);
@@ -78,6 +79,11 @@ fn compare(ours: &Value, theirs: &Value, path: String, missing: &mut Vec<String>
             Some(known) => compare(field, known, path, missing),
             None => missing.push(path),
         }
+    }
+    let words = |schema: &'_ Value| schema.get("enum").and_then(Value::as_array).cloned();
+    if let Some((ours, theirs)) = words(ours).zip(words(theirs)) {
+        missing
+            .extend(ours.iter().filter(|word| !theirs.contains(word)).map(|word| format!("{path}={}", word.as_str().unwrap_or_default())));
     }
     if let Some((ours, theirs)) = ours.get("items").zip(theirs.get("items")) {
         compare(ours, theirs, format!("{path}[]"), missing);
@@ -130,6 +136,17 @@ mod tests {
         assert!(because.starts_with("it does not know spec.operator.dryRun, status.hosts[].message, which"), "{because}");
         let command = "kubectl apply --server-side --force-conflicts -f deploy/crds/clusteroperations.kubeonkube.clay.io.yaml";
         assert_eq!(failure.hint.as_deref(), Some(command));
+    }
+
+    /// A status with a phase that the API server does not know would be refused again and again.
+    #[test]
+    fn one_that_would_refuse_a_word_is_named() {
+        let old = judged(|object| {
+            let phases = schema(object)["status"]["properties"]["phase"]["enum"].as_array_mut().unwrap();
+            phases.retain(|phase| phase != "Queued");
+        });
+        let because = old.unwrap_err().because.unwrap_or_default();
+        assert!(because.starts_with("it does not know status.phase=Queued, which"), "{because}");
     }
 
     #[test]

@@ -35,6 +35,12 @@ pub(super) fn trouble(event: &EventKind) -> Option<String> {
             let what = if jobs.is_empty() { "a script".to_owned() } else { jobs.join(", ") };
             format!("{host}: waits for what an earlier run has left at work there ({what}), two minutes at the most")
         }
+        EventKind::MemberAwaited { host, within_milliseconds } => {
+            let seconds = within_milliseconds / 1000;
+            format!(
+                "{host}: waits for its member of etcd, which an earlier run was starting anew when it was cut off, {seconds} s at the most"
+            )
+        }
         EventKind::HostLost { host, because } => format!("{host}: the link broke ({because}); reaching it again"),
         EventKind::HostBack { host, after_milliseconds, restarted } => {
             let seconds = Duration::from_millis(*after_milliseconds).as_secs_f64();
@@ -103,5 +109,7 @@ mod tests {
                 .starts_with("w1: waits for what an earlier run has left at work there (kokctl-job-reset.service)")
         );
         assert!(told(&[]).contains("(a script)"));
+        let member = trouble(&EventKind::MemberAwaited { host: "cp1".to_owned(), within_milliseconds: 60_000 }).unwrap_or_default();
+        assert!(member.starts_with("cp1: waits for its member of etcd, ") && member.ends_with(", 60 s at the most"), "{member}");
     }
 }

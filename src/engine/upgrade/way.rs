@@ -16,8 +16,8 @@ use crate::clock::Clock;
 use crate::event::EventKind;
 use crate::failure::{Failure, Kind};
 
-/// A member of etcd that a run began to start anew, and was cut off, answers within this: its kubelet starts it again after 10 s at the latest, and it
-/// reads its data first.
+/// A member of etcd that a run was starting anew when it was cut off reads its data first; and where it ended once on the way, as one does that comes before
+/// the others, its kubelet starts it again after 10 s, and after 20 s more. One that ends again and again does not come by itself.
 const COMES_BACK_WITHIN: Duration = Duration::from_secs(60);
 
 /// The interval between two looks at it.
@@ -42,22 +42,22 @@ pub struct Way {
 }
 
 impl UpgradeRequest<'_> {
-    /// The way, and what was seen for it. What a run that was cut off left starting on the hosts, it waits for: where nothing else is in the way, that is
-    /// looked at again until it answers.
+    /// The way, and what was seen for it. Where nothing is in the way but members of etcd that a run which was cut off was starting anew, these are looked
+    /// at again until they answer.
     pub(super) async fn settled_way(&self, tolerance: Tolerance, context: &Context) -> Result<(Base, Way), Vec<Failure>> {
         let until = Instant::now() + COMES_BACK_WITHIN;
         let mut told = BTreeSet::new();
         loop {
             let base = self.meant().base(tolerance, context).await?;
-            let way = self.planned_way(&base, tolerance, context).await?;
-            let starting = members_begun(self.cluster, &base.seen, &context.controller.id);
-            let mut blocking = way.found.iter().filter(|found| found.blocks).peekable();
-            let is_all = blocking.peek().is_some() && blocking.all(|found| found.name == CheckName::Etcd);
-            if starting.is_empty() || !is_all || Instant::now() >= until {
+            let way = self.way(&base)?;
+            let awaited = awaited(&way.found, members_begun(self.cluster, &base.seen, &context.controller.id));
+            if awaited.is_empty() || Instant::now() >= until {
+                let way = self.planned(way, tolerance, context).await?;
                 return Ok((base, way));
             }
-            for host in starting.into_iter().filter(|host| told.insert((*host).to_owned())) {
-                context.events.send(EventKind::HostBusy { host: host.to_owned(), jobs: vec!["its member of etcd starts".to_owned()] });
+            for host in awaited.into_iter().filter(|host| told.insert((*host).to_owned())) {
+                let within_milliseconds = u64::try_from(COMES_BACK_WITHIN.as_millis()).unwrap_or(u64::MAX);
+                context.events.send(EventKind::MemberAwaited { host: host.to_owned(), within_milliseconds });
             }
             // Not a wait for time to pass but the interval between two looks at what has its own deadline.
             tokio::time::sleep(PAUSE).await;
@@ -69,6 +69,10 @@ impl UpgradeRequest<'_> {
     }
 
     fn way(&self, base: &Base) -> Result<Way, Vec<Failure>> {
+        // To go back nothing new is needed.
+        if self.turn != Turn::TakeBack {
+            all_there(&self.bundle, self.cluster)?;
+        }
         let running = running_of(self.cluster, base)?;
         let refused = |refusal| vec![Failure::refusal(Kind::Input, refusal)];
         let hops = hops(self.turn, self.cluster, &running, self.to, self.bundle.bundle());
@@ -86,13 +90,13 @@ impl UpgradeRequest<'_> {
         Ok(Way { running, to, hops, stages, left_out: base.left_out.keys().cloned().collect(), found, plan: None })
     }
 
-    /// The way, and what its stage would change where components alone are meant.
+    /// The way, as far as it is known by what was seen.
     pub(super) async fn planned_way(&self, base: &Base, tolerance: Tolerance, context: &Context) -> Result<Way, Vec<Failure>> {
-        // To go back nothing new is needed.
-        if self.turn != Turn::TakeBack {
-            all_there(&self.bundle, self.cluster)?;
-        }
-        let mut way = self.way(base)?;
+        self.planned(self.way(base)?, tolerance, context).await
+    }
+
+    /// With what its stage would change where components alone are meant.
+    async fn planned(&self, mut way: Way, tolerance: Tolerance, context: &Context) -> Result<Way, Vec<Failure>> {
         let Some(stage) = way.stages.first().filter(|_| self.turn == Turn::Components) else { return Ok(way) };
         let plan =
             converge(&stage.cluster, self.bundle.bundle(), &self.selection(&way.left_out)?, self.given, tolerance, context).await?.plan;
@@ -114,10 +118,35 @@ impl UpgradeRequest<'_> {
     }
 }
 
+/// Those of the members that start for which there is a sense in waiting: they are all that is in the way.
+fn awaited<'a>(found: &[Found], starting: BTreeSet<&'a str>) -> BTreeSet<&'a str> {
+    let mut blocking = found.iter().filter(|found| found.blocks).peekable();
+    let is_all = blocking.peek().is_some() && blocking.all(|found| found.name == CheckName::Etcd);
+    if is_all { starting } else { BTreeSet::new() }
+}
+
 /// Members and control planes are on hosts of their own there, and change in one stage.
 fn first_of_units() -> Failure {
     Failure::new(Kind::Input, "there is no pause after the first control plane")
         .at("--pause-after")
         .because("this cluster's etcd runs as units, whose members come in one stage with the control planes")
         .hint("write --pause-after control-planes")
+}
+
+#[cfg(test)]
+mod tests {
+    use kok_tasks::plan::Refusal;
+
+    use super::*;
+
+    #[test]
+    fn members_are_awaited_where_nothing_else_is_in_the_way() {
+        let found = |all: &[(CheckName, bool)]| {
+            let found = |(name, blocks): &(CheckName, bool)| Found { name: *name, blocks: *blocks, refusal: Refusal::new("it is so") };
+            awaited(&all.iter().map(found).collect::<Vec<_>>(), BTreeSet::from(["cp1"])).len()
+        };
+        assert_eq!(found(&[(CheckName::Etcd, true), (CheckName::Nodes, false)]), 1);
+        assert_eq!(found(&[]), 0, "it does not matter, or somebody has said so");
+        assert_eq!(found(&[(CheckName::Etcd, true), (CheckName::Certificates, true)]), 0, "the other one stays");
+    }
 }

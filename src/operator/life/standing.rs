@@ -118,6 +118,17 @@ mod tests {
         );
     }
 
+    /// Whose cluster is as it was, whatever it was cancelled for.
+    #[tokio::test]
+    async fn who_has_begun_no_step_has_touched_no_host() {
+        let (_, life) = life("a").await;
+        assert!(!life.has_touched_hosts());
+        life.writer.change(|status| status.progress.has_begun = true);
+        assert!(life.has_touched_hosts());
+        life.writer.change(|status| (status.progress.has_begun, status.attempt) = (false, 2));
+        assert!(life.has_touched_hosts(), "the attempt before may have");
+    }
+
     /// An attempt that was killed has said that the cluster is being made.
     #[tokio::test]
     async fn whoever_goes_on_knows_how_the_cluster_was() {

@@ -37,6 +37,8 @@ struct Phase {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(in crate::operator) struct Told {
     phase: String,
+    /// Whether it works, as its status says; one that is suspended may.
+    is_ready: bool,
     is_drifted: bool,
     /// When the last backup by its schedule ended well, or until there is one when the Cluster was made, in seconds since 1970; nothing without a schedule.
     backed_up: Option<i64>,
@@ -54,6 +56,7 @@ impl Told {
         Self {
             certificates_end: end.map(Timestamp::as_second),
             phase: object::text(cluster, "/status/phase").unwrap_or(PENDING).to_owned(),
+            is_ready: view.cluster.as_ref().is_some_and(|cluster| cluster.is_ready),
             is_drifted: drifted == Some("True"),
             backed_up: view.cluster.as_ref().filter(|cluster| cluster.backups.is_some()).map(|cluster| {
                 // One that was never made is as late as one that is not made any more.
@@ -121,7 +124,7 @@ impl OfClusters {
     }
 
     fn show(&self, labels: &Labels, told: &Told) {
-        self.ready.get_or_create(labels).set((told.phase == "Ready").into());
+        self.ready.get_or_create(labels).set(told.is_ready.into());
         self.drifted.get_or_create(labels).set(told.is_drifted.into());
         for (family, at) in [(&self.backed_up, told.backed_up), (&self.certificates_end, told.certificates_end)] {
             match at {
@@ -135,6 +138,8 @@ impl OfClusters {
 
 #[cfg(test)]
 mod tests {
+    #![allow(clippy::unwrap_used, reason = "these are tests")]
+
     use kok_crds::model::Schedule;
 
     use super::super::super::group::Group;
@@ -147,7 +152,7 @@ mod tests {
     }
 
     fn told(phase: &str) -> Told {
-        Told { phase: phase.to_owned(), is_drifted: false, backed_up: None, certificates_end: None }
+        Told { phase: phase.to_owned(), is_ready: phase == "Ready", is_drifted: false, backed_up: None, certificates_end: None }
     }
 
     #[test]
@@ -177,6 +182,20 @@ mod tests {
         metrics.cluster(&key("b"), None);
         let text = metrics.text();
         assert!(!text.contains("cluster=\"b\"") && text.contains("kokctl_clusters{phase=\"Degraded\"} 0\n"), "{text}");
+    }
+
+    /// Nobody is to be called for what somebody has suspended.
+    #[test]
+    fn a_suspended_cluster_that_works_is_ready() {
+        let of = |ready: &str| {
+            let condition = serde_json::json!({"type": "Ready", "status": ready});
+            let status = serde_json::json!({"phase": "Suspended", "clusterConditions": [condition]});
+            let object = serde_json::json!({"apiVersion": "v1", "kind": "Cluster", "metadata": {}, "spec": {}, "status": status});
+            let cluster = Served::of(&serde_json::from_value(object.clone()).unwrap());
+            let told = Told::of(&object, &View { cluster: Some(cluster), ..View::default() });
+            (told.phase, told.is_ready)
+        };
+        assert_eq!(["True", "False"].map(of), [("Suspended".to_owned(), true), ("Suspended".to_owned(), false)]);
     }
 
     /// Whoever waits for the first backup is told as of one that is late.

@@ -1,5 +1,5 @@
-//! Workers join a cluster of three control planes and two workers: one by kokctl, one by hand, and three at once by kokctl: with all processors that there are, and
-//! each with its own share of them.
+//! Workers join a cluster of three control planes and two workers: one by kokctl, one by hand, and three at once by kokctl: with
+//! all processors that there are, and each with its own share of them.
 
 use std::error::Error;
 

@@ -44,7 +44,8 @@ pub fn after_its_plan_was_approved(story: &Story<'_>, operator: &Operator) {
     declares(Value::Null);
 }
 
-/// Another key than the one that is known is never accepted, also where new ones are: nobody logs in, and nothing is tried again.
+/// Another key than the one that is known is never accepted, also where new ones are: nobody logs in, and nothing is tried again. It is what is known that is
+/// another one here, for the lab itself knows the host by its keys.
 pub fn behind_its_address(story: &Story<'_>, operator: &Operator) {
     let name = format!("{}-known-hosts", story.lab.name());
     let known = story.server.ok(&["get", "configmap", &name, "-n", NAMESPACE, "-o", "jsonpath={.data.known_hosts}"], "");

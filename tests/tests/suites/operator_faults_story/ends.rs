@@ -75,6 +75,7 @@ pub fn command_line_and_operator_refuse_each_other(story: &Story<'_>, replicas: 
     let mut running = command_line.command(&arguments).stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
     story.waits_after("elsewhere", 1);
     story.describes("behind");
+    gives_up_waiting(story);
     story.operates("behind", json!({}));
     let held = || condition(&object(&story.server, "kok", story.lab.name())["status"]["clusterConditions"], "HeldByAnother").cloned();
     let since = Instant::now();
@@ -93,6 +94,18 @@ pub fn command_line_and_operator_refuse_each_other(story: &Story<'_>, replicas: 
     story.ends_well("behind", &[]);
     assert_eq!(held().unwrap()["status"], "False");
     println!("held by the command line: told after {told:.1} s, gone on with {taken:.1} s after that had ended; and refused by it: {run}");
+}
+
+/// One that is cancelled while another run holds the hosts has done nothing, and says nothing of the Cluster.
+fn gives_up_waiting(story: &Story<'_>) {
+    let cluster = || object(&story.server, "kok", story.lab.name())["status"].clone();
+    let before = cluster()["phase"].clone();
+    let held = || condition(&cluster()["clusterConditions"], "HeldByAnother").is_some_and(|held| held["status"] == "True");
+    story.operates("gives-up", json!({}));
+    wait_for("who holds the hosts", HEARD, held);
+    story.server.ok(&["annotate", "kokop", "gives-up", "kokctl.io/cancel=true"], "");
+    wait_for("the end of what only waited", HEARD, || status(&story.server, "gives-up")["phase"] == "Cancelled");
+    assert_eq!((&cluster()["phase"], held()), (&before, false), "{:#}", cluster());
 }
 
 /// What is at work ends, nothing else begins, and the next operation does the rest.

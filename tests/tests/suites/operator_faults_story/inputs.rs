@@ -14,6 +14,8 @@ use crate::operator_story::{NAMESPACE, Operator, condition, object, status};
 const TOLD: f64 = 10.0;
 /// What has come is seen within this time, in seconds: it is asked for once a minute at the least.
 const SEEN: f64 = 70.0;
+/// A status is written once a second, and lies no more than this behind, in seconds.
+const WRITTEN: u64 = 5;
 /// For how long something is missing: until it is asked for three times.
 const MISSING: u64 = 20;
 
@@ -48,8 +50,7 @@ pub fn secret_is_removed(story: &Story<'_>, operator: &Operator) {
     wait_for("its first hook", SEEN as u64, || !story.begun("keyless").is_empty());
     let seen = since.elapsed().as_secs_f64();
     wait_for("a status without what was missing", HEARD, || ready(story, story.lab.name()).0 == "True");
-    // It is written once a second.
-    wait_for("a status that says so", HEARD, || status(&story.server, "keyless")["phase"] == "Running");
+    wait_for("a status that says so", WRITTEN, || status(&story.server, "keyless")["phase"] == "Running");
     let said = status(&story.server, "keyless");
     assert!(!said.to_string().contains("is not there"), "{said:#}");
     story.ends_well("keyless", &[operator]);
