@@ -82,10 +82,19 @@ const FILES_SUM: &str = "KOKCTL_FILES_SHA256";
 /// Controller manager and scheduler read their kubeconfigs when they start, too.
 const KUBECONFIG_SUM: &str = "KOKCTL_KUBECONFIG_SHA256";
 
+/// How an API server ends, where nobody says it otherwise: it serves on until load balancers, which ask each 2 s, have seen twice that it is not ready; who still asks
+/// is told to ask again; and watches, which have no end of their own, are ended, for which it would wait until its kubelet kills it after 30 s
+/// (kube-apiserver's options of these names).
+const ENDS: [(&str, &str); 3] =
+    [("shutdown-delay-duration", "5s"), ("shutdown-send-retry-after", "true"), ("shutdown-watch-termination-grace-period", "10s")];
+
 fn api_server(cluster: &Cluster) -> Result<PodDocument, TemplateError> {
     let (components, security) = (&cluster.settings.components, &cluster.settings.security);
     let gates = &components.feature_gates;
     let mut options = with_gates(&components.api_server.options, gates.of(&gates.api_server));
+    for (name, value) in ENDS {
+        options.entry(name.to_owned()).or_insert_with(|| value.into());
+    }
     let files = api_files::files(cluster)?;
     for file in &files {
         if let Some(option) = file.option {

@@ -86,8 +86,22 @@ fn options_and_gates_are_where_kubeadm_looks_for_them() {
 #[test]
 fn who_says_nothing_has_what_kubeadm_has() {
     let cluster = of_kind(&World::converged(), "ClusterConfiguration");
-    assert_eq!(cluster["apiServer"].as_object().unwrap().len(), 1, "{cluster}");
+    // But for how an API server ends, which kubeadm leaves to the kubelet's kill.
+    let api_server = cluster["apiServer"].as_object().unwrap();
+    let options = api_server["extraArgs"].as_array().unwrap();
+    assert_eq!((api_server.len(), options.len()), (2, 3), "{cluster}");
+    assert!(options.iter().all(|option| option["name"].as_str().unwrap().starts_with("shutdown-")), "{cluster}");
     assert!(cluster.get("scheduler").is_none() && cluster.get("featureGates").is_none(), "{cluster}");
+}
+
+#[test]
+fn how_an_api_server_ends_may_be_said_otherwise() {
+    let world = converged(CLUSTER, "kube_kubeadm_apiserver_extra_args: {shutdown-delay-duration: 70s}");
+    let cluster = of_kind(&world, "ClusterConfiguration");
+    assert_eq!(option(&cluster["apiServer"], "shutdown-delay-duration"), "70s");
+    assert_eq!(option(&cluster["apiServer"], "shutdown-send-retry-after"), "true");
+    let names = cluster["apiServer"]["extraArgs"].as_array().unwrap().iter().map(|option| option["name"].to_string());
+    assert_eq!(names.filter(|name| name.contains("shutdown-delay")).count(), 1);
 }
 
 /// The API server reads its files once, so that it has to start again when one changes.
