@@ -66,9 +66,9 @@ fn stage_words(cluster: &Cluster, stage: &Stage) -> String {
         StageName::Etcd if several => format!("{hosts} in turn: one member of etcd is away for some seconds, and the API server beside it"),
         StageName::Etcd => format!("{hosts}: etcd, and the API with it, is away for some seconds"),
         StageName::First | StageName::ControlPlanes if several => {
-            format!("{hosts} in turn: one API server is away for some 20 s, and others answer")
+            format!("{hosts} in turn: one of them, with its member of etcd, is away for some 15 s, and others answer")
         }
-        StageName::First | StageName::ControlPlanes => format!("{hosts}: the API is away for a minute or two"),
+        StageName::First | StageName::ControlPlanes => format!("{hosts}: the API is away for some 20 s"),
         StageName::Configuration => "kube-proxy and CoreDNS by rollout".to_owned(),
         StageName::Kubelets => kubelet_words(cluster, stage, &hosts),
         StageName::Rest => format!("{hosts}: waits for API servers, and lets pods come again, as a run that was cut off has left it"),
@@ -79,6 +79,8 @@ fn kubelet_words(cluster: &Cluster, stage: &Stage, hosts: &str) -> String {
     let drained = stage.cluster.underway.as_ref().map_or(0, |underway| underway.drained.len());
     let workers = cluster.nodes().filter(|host| !host.roles.control_plane && stage.hosts.contains(&host.name)).count();
     let at_once = match workers {
+        0 if drained > 0 && stage.hosts.len() > 1 => " in turn, each with its control plane".to_owned(),
+        0 if drained > 0 => " with its control plane".to_owned(),
         0 | 1 => String::new(),
         workers => format!(", {} at a time of the workers", stage.cluster.settings.serial.of(workers)),
     };

@@ -8,16 +8,15 @@ use kok_pki::{AuthorityKind, Leaf};
 
 use super::kubeadm_configuration::{self, Configuration, KUBEADM};
 use super::{
-    Task, api_server, certificates, container_runtime, etcd, host, images, joining_member, kubelet, kubelet_join, kubelet_serving, names,
-    network, node_dns, rolling, still_ready, uncordoned, vacated,
+    Task, api_server, certificates, container_runtime, etcd, host, images, joining_member, kubelet, kubelet_join, kubelet_of_plane, names,
+    network, node_dns, rolling, still_ready, uncordoned,
 };
 use crate::given::Given;
 use crate::identity;
 use crate::issued::is_kept_elsewhere;
 use crate::operations::{
     Addons, ApiServerReady, BootstrapToken, ClusterAdmins, Component, ControllersRun, CredentialReady, EndpointReady, EtcdAnswers,
-    KubeletFinalize, KubeletStart, MarkNode, Operation, Preflight, PrivateClusterInfo, ReadKubeconfigs, RemoveTokens, StaticPods,
-    UploadConfiguration,
+    KubeletFinalize, MarkNode, Operation, Preflight, PrivateClusterInfo, ReadKubeconfigs, RemoveTokens, StaticPods, UploadConfiguration,
 };
 use crate::plan::{Draft, HostView, Reason, Refusal, StepId, StepName};
 
@@ -51,6 +50,9 @@ pub(super) const NAMED: StepName<'static> = StepName::new(NAME, "named");
 /// Step after which the way to the API that the user runs leads to it.
 const ENDPOINT: StepName<'static> = StepName::new(NAME, "endpoint");
 
+/// Step after which nothing starts static pods until the kubelet is started.
+pub(super) const RESTS: StepName<'static> = StepName::new(NAME, "rests");
+
 /// Step that starts the kubelet.
 pub(crate) const KUBELET: StepName<'static> = StepName::new(NAME, "kubelet");
 
@@ -77,16 +79,12 @@ fn plan(view: &HostView<'_>, draft: &mut Draft<'_>) -> Result<(), Refusal> {
     let etcd = etcd_answers(view, draft);
     preflight(view, draft, &configuration, etcd.as_ref());
     let manifests = manifests(view, draft, &configuration)?;
-    let kubelet = start_kubelet(view, draft, &configuration, &manifests)?;
+    let kubelet = kubelet_of_plane::start(view, draft, &configuration, &manifests)?;
     // What an upgrade brings has to be what answers, at the host's own address.
     let version = view.cluster().underway.as_ref().map(|_| view.cluster().plane_version(view.host).clone());
     let ready = draft.add(READY, Operation::ApiServerReady(ApiServerReady { version }));
     draft.within(patience(view));
-    if rolling::works(view) {
-        draft.needs(&kubelet, &ready, Reason::Because("it asks the API server beside it when it starts"));
-    } else {
-        draft.needs(&ready, &kubelet, Reason::Because("the kubelet starts the API server"));
-    }
+    kubelet_of_plane::and_api_server(view, draft, &kubelet, &ready)?;
     draft.follows(&ready, &manifests, Reason::Because("a changed manifest makes it start again"));
     if !view.cluster().has_etcd_units() {
         draft.follows(&ready, &view.id(etcd::MANIFEST), Reason::Because("it is not ready before etcd is"));
@@ -205,50 +203,9 @@ fn manifests(view: &HostView<'_>, draft: &mut Draft<'_>, configuration: &Configu
     if rolling::works(view) {
         images::needed_by(view, draft, &step, &images::CONTROL_PLANE);
     }
-    etcd::changed_before(view, draft, &step)?;
+    kubelet_of_plane::rests_before(view, draft, &step)?;
     // Where the pods of a control plane are made anew, its API server may be away for a moment.
     node_dns::needed_by(view, draft, &step);
-    Ok(step)
-}
-
-fn start_kubelet(view: &HostView<'_>, draft: &mut Draft<'_>, configuration: &Configuration, manifests: &StepId) -> Result<StepId, Refusal> {
-    let operation = KubeletStart {
-        configuration: configuration.path.clone(),
-        source: configuration.of_kubelet.source.clone(),
-        source_alone: configuration.of_kubelet.alone.clone(),
-        reads: kubelet::reads(view),
-        ends_api_server: still_ready::settles(view, view.host) && view.cluster().is_highly_available() && rolling::works(view),
-    };
-    let ends_api_server = operation.ends_api_server;
-    let step = draft.add(KUBELET, Operation::KubeletStart(operation));
-    if view.cluster().has_etcd_units() || !view.joins_etcd() {
-        draft.needs(&step, manifests, Reason::Because("with all manifests there, the kubelet starts all of them at once"));
-    }
-    if !view.cluster().has_etcd_units() {
-        let beside = view.id(etcd::MANIFEST);
-        draft.needs(&step, &beside, Reason::Because("with all manifests there, the kubelet starts all of them at once"));
-    }
-    draft.needs(&step, &view.id(container_runtime::SERVICE), Reason::TalksTo);
-    kubelet::needed_by(view, draft, &step);
-    kubelet_serving::needed_by(view, draft, &step);
-    kubeadm_configuration::patched_by(view, draft, &step);
-    names::needed_by(view, draft, &step);
-    certificates::needed_by(view, draft, &step);
-    certificates::kubelet_reads(view, draft, &step);
-    images::needed_by(view, draft, &step, &images::CONTROL_PLANE);
-    images::needed_by(view, draft, &step, &[images::PAUSE]);
-    node_dns::needed_by(view, draft, &step);
-    match ends_api_server {
-        true => rolling::restarts_api_server(view, draft, &step),
-        false => rolling::restarts_kubelet(view, draft, &step),
-    }
-    if let Some(begins) = vacated::before(view, draft, &step)? {
-        rolling::needed_by(view, draft, &begins);
-        draft.needs(&begins, manifests, Reason::Because("its kubelet may not be newer than the API server beside it"));
-    }
-    if view.cluster().has_etcd_units() {
-        joining_member::let_in(view, draft, &step)?;
-    }
     Ok(step)
 }
 

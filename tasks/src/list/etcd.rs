@@ -2,10 +2,10 @@
 
 use std::time::Duration;
 
-use super::{Task, certificates, etcd_unit, images, joining_member, kubeadm_configuration, rolling};
+use super::{Task, certificates, etcd_unit, images, joining_member, kubeadm_configuration, kubelet_of_plane, rolling};
 use crate::membership::peer_url;
 use crate::observe::EtcdState;
-use crate::operations::{Component, EndApiServer, EtcdMemberReady, Operation, StaticPods};
+use crate::operations::{Component, EtcdMemberReady, Operation, StaticPods};
 use crate::plan::{Draft, HostView, Reason, Refusal, StepId, StepName};
 use crate::resources::{Directory, Resource};
 
@@ -26,9 +26,6 @@ pub(super) const UNIT: StepName<'static> = StepName::new(NAME, "unit");
 
 /// Step that writes the manifest.
 pub(super) const MANIFEST: StepName<'static> = StepName::new(NAME, "manifest");
-
-/// Step that ends the API server beside a member that gets another version.
-const RESTS: StepName<'static> = StepName::new(NAME, "api-server-rests");
 
 /// Step after which the host's member is part of a cluster that works.
 pub(super) const MEMBER: StepName<'static> = StepName::new(NAME, "member");
@@ -69,47 +66,18 @@ fn plan(view: &HostView<'_>, draft: &mut Draft<'_>) -> Result<(), Refusal> {
     if rolling::works(view) {
         images::needed_by(view, draft, &manifest, &images::CONTROL_PLANE);
     }
-    rests_before(view, draft, &manifest)?;
+    kubelet_of_plane::rests_before(view, draft, &manifest)?;
     member(view, draft, &manifest)
 }
 
 /// Whether the host's member gets another version by an upgrade, beside an API server that works.
-fn is_changed(view: &HostView<'_>) -> Result<bool, Refusal> {
+pub(super) fn is_changed(view: &HostView<'_>) -> Result<bool, Refusal> {
     if view.cluster().underway.is_none() {
         return Ok(false);
     }
     let Some(EtcdState::Ready(member)) = &view.observations().etcd else { return Ok(false) };
     let comes = &view.release_image(IMAGE)?.reference;
     Ok(!view.cluster().has_etcd_units() && rolling::works(view) && member.version != version(comes))
-}
-
-/// An API server asks the member beside it and no other one: where there are others, clients go to those before its member is started anew, so that
-/// nothing of what they ask is lost.
-fn rests_before(view: &HostView<'_>, draft: &mut Draft<'_>, manifest: &StepId) -> Result<(), Refusal> {
-    if !view.cluster().is_highly_available() || !is_changed(view)? {
-        return Ok(());
-    }
-    let rests = draft.add(RESTS, Operation::EndApiServer(EndApiServer));
-    rolling::needed_by(view, draft, &rests);
-    rolling::restarts_api_server(view, draft, &rests);
-    images::needed_by(view, draft, &rests, &images::CONTROL_PLANE);
-    for needed in [kubeadm_configuration::KUBEADM, super::control_plane::PREFLIGHT] {
-        draft.needs(&rests, &view.id(needed), Reason::Because("whatever its next start needs is there before it ends"));
-    }
-    draft.needs(manifest, &rests, Reason::Because("an API server fails what it is asked while its member is away"));
-    Ok(())
-}
-
-/// Says that the manifests of a control plane whose member gets another version are written when that works.
-pub(super) fn changed_before(view: &HostView<'_>, draft: &mut Draft<'_>, manifests: &StepId) -> Result<(), Refusal> {
-    if !is_changed(view)? {
-        return Ok(());
-    }
-    draft.needs(manifests, &view.id(MEMBER), Reason::Because("its member of etcd gets its new version first"));
-    if view.cluster().is_highly_available() {
-        draft.follows(manifests, &view.id(RESTS), Reason::Because("that ends the API server"));
-    }
-    Ok(())
 }
 
 /// All members that found etcd are started at once, and none waits for another; each is ready when all have found each other. One that joins is ready
@@ -129,8 +97,8 @@ fn member(view: &HostView<'_>, draft: &mut Draft<'_>, manifest: &StepId) -> Resu
         joining_member::promoted(view, draft, &ready)?;
     }
     // Those that work are there, and may be waiting for this one.
-    let is_awaited =
-        |host: &&kok_crds::model::Host| (host.name == view.host.name && !rolling::works(view)) || !rolling::has_member(view.seen, host);
+    let starts = !rolling::works(view) || kubelet_of_plane::is_turn(view)?;
+    let is_awaited = |host: &&kok_crds::model::Host| (host.name == view.host.name && starts) || !rolling::has_member(view.seen, host);
     for host in membership.voters.iter().copied().filter(is_awaited) {
         let kubelet = super::control_plane::KUBELET.on(&host.name);
         draft.needs(&ready, &kubelet, Reason::Because("every member has to be started by its kubelet"));

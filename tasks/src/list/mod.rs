@@ -17,6 +17,7 @@ mod joining_member;
 pub(crate) mod kubeadm_configuration;
 pub(crate) mod kubelet;
 pub(crate) mod kubelet_join;
+mod kubelet_of_plane;
 pub(crate) mod kubelet_serving;
 mod load_balancer;
 mod mirrors;

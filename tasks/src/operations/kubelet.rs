@@ -3,9 +3,9 @@
 use std::time::Duration;
 
 use super::record::Record;
-use super::tasks_of::end_script;
+use super::tasks_of::end_scripts;
 use crate::change::{Change, ChangeKind, Verdict, seen};
-use crate::observe::{API_SERVER, Look, Observations, UnitState};
+use crate::observe::{ETCD, Look, Observations, UnitState};
 use crate::resources::Act;
 use crate::script::{Content, Fragment};
 use crate::shell::quote;
@@ -23,9 +23,9 @@ pub struct KubeletStart {
     pub source_alone: Option<String>,
     /// Files besides its configuration that the kubelet read when it started: binary and unit.
     pub reads: Vec<String>,
-    /// Whether the API server beside it ends before, in its own time, and load balancers hear of it: a kubelet of another version ends it within two seconds and
-    /// starts another one, which listens before it answers, and refuses everybody before it has its rules of access.
-    pub ends_api_server: bool,
+    /// Whether the member of etcd beside it ends before it starts, while no kubelet runs: one of another version makes all static pods anew, and would start the new
+    /// member beside the old one, which has its port.
+    pub ends_member: bool,
 }
 
 impl KubeletStart {
@@ -52,17 +52,21 @@ impl KubeletStart {
         running("kubelet.service", self.reads.iter().map(String::as_str).chain(FILES), seen)
     }
 
-    pub(super) fn act(&self, _: &Change) -> Act {
-        let configuration = quote(&self.configuration);
+    /// Where its files are as they were written, it is started and no more: kubeadm may have another version than it by now.
+    pub(super) fn act(&self, change: &Change) -> Act {
         // While no kubelet runs, nobody starts it anew.
-        let ends = if self.ends_api_server { format!("systemctl stop kubelet.service\n{}", end_script(API_SERVER)) } else { String::new() };
-        let script = format!(
-            "{forget}{ends}systemctl daemon-reload\nkubeadm init phase kubelet-start --config={configuration}\n{keep}",
-            forget = self.record().forget(),
-            keep = self.record().keep(),
-        );
+        let ends = if self.ends_member { format!("systemctl stop kubelet.service\n{}", end_scripts(&[ETCD])) } else { String::new() };
+        let (forget, starts) = match change.kind {
+            ChangeKind::Start | ChangeKind::Restart | ChangeKind::DoAgain => {
+                (String::new(), "systemctl restart kubelet.service\n".to_owned())
+            }
+            _ => {
+                let writes = format!("kubeadm init phase kubelet-start --config={}\n", quote(&self.configuration));
+                (self.record().forget(), format!("{writes}{}", self.record().keep()))
+            }
+        };
         let mut fragment = Fragment::default();
-        fragment.feed(Content::Bytes(script.as_bytes()), "job kubelet-start");
+        fragment.feed(Content::Bytes(format!("{forget}{ends}systemctl daemon-reload\n{starts}").as_bytes()), "job kubelet-start");
         Act::Script(fragment)
     }
 

@@ -31,6 +31,7 @@ mod network_sample;
 mod node_dns;
 mod node_shares;
 mod pki_tree;
+mod plane_rests;
 mod pod_routes;
 mod preflight;
 mod private_cluster_info;
@@ -89,6 +90,7 @@ pub use network_sample::askers;
 pub use node_dns::{NodeDnsLink, RemoveNodeDns, UNIT_FILE as NODE_DNS_UNIT_FILE};
 pub use node_shares::NodeShares;
 pub use pki_tree::PkiTree;
+pub use plane_rests::PlaneRests;
 pub use pod_routes::PodRoutes;
 pub use preflight::Preflight;
 pub use private_cluster_info::PrivateClusterInfo;
@@ -196,6 +198,8 @@ operations! {
     DisarmAlarms,
     /// A host that leaves has no API server any more.
     EndApiServer,
+    /// The kubelet of a control plane rests, and its API server has ended.
+    PlaneRests,
     /// The local API server goes by its keys to encrypt with.
     ReadsEncryption,
     /// No value in etcd is encrypted with another key.

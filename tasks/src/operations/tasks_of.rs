@@ -61,9 +61,10 @@ pub(super) fn end(programs: &[&str]) -> Act {
     Act::Script(fragment)
 }
 
-/// The script that ends a program, where it runs.
-pub(super) fn end_script(program: &str) -> String {
-    format!("{TASKS_OF}{END_TASK}end_task {program}\n")
+/// The script that ends programs, those that run, all at once.
+pub(super) fn end_scripts(programs: &[&str]) -> String {
+    let all: String = programs.iter().map(|program| format!("end_task {program} &\n")).collect();
+    format!("{TASKS_OF}{END_TASK}{all}wait\n")
 }
 
 /// Adds what ends these programs, where they run.

@@ -97,7 +97,9 @@ fn restarts(step: &Step, seen: &Seen) -> Option<&'static str> {
     let runs_unit = |unit: &Unit, name: &str| unit.name == name && unit.goal == UnitGoal::Running;
     let (what, works) = match &step.action {
         Action::Operation(Operation::StaticPods(StaticPods { component: Component::Etcd, .. })) => ("a member of etcd", has_member),
-        Action::Operation(Operation::StaticPods(_) | Operation::EndApiServer(_)) => ("an API server", has_api_server),
+        Action::Operation(Operation::StaticPods(_) | Operation::EndApiServer(_) | Operation::PlaneRests(_)) => {
+            ("an API server", has_api_server)
+        }
         Action::Operation(
             Operation::KubeletStart(_) | Operation::KubeletFinalize(_) | Operation::KubeletEndpoint(_) | Operation::Join(_),
         ) => ("a kubelet", is_active("kubelet.service") && is_ready_node(&step.host, seen)),

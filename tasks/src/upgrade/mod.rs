@@ -5,6 +5,7 @@
 
 mod check;
 mod emulation;
+mod kubelet_stages;
 mod members_begun;
 mod path;
 mod room;

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use kok_crds::listed;
-use kok_crds::model::{Cluster, Host, Pool, Serial, Underway, Wave, Way};
+use kok_crds::model::{Cluster, Host, Underway, Way};
 use semver::Version;
 
 use super::{Hop, Pause, Running, Stage, StageName, Wish};
@@ -16,10 +16,21 @@ use crate::plan::Refusal;
 /// [`Refusal`] where nothing of what is meant may be changed before others are.
 pub fn stages(cluster: &Cluster, running: &Running, hops: &[Hop], wish: &Wish) -> Result<Vec<Stage>, Refusal> {
     let mut builder = Builder { cluster, wish, running, is: running.clone(), stages: Vec::new() };
-    for hop in hops {
+    let mut before = None;
+    for (number, hop) in hops.iter().enumerate() {
         let (is_done, to) = match hop {
+            Hop::Etcd(version) if hops.get(number + 1).is_some_and(|next| builder.has_members_with_kubelets(next)) => {
+                before = Some(version);
+                continue;
+            }
             Hop::Etcd(version) => (builder.etcd(version), version),
-            Hop::Kubernetes { to, etcd, kubelets, emulates } => (builder.kubernetes(to, (etcd.as_ref(), *emulates), *kubelets), to),
+            Hop::Kubernetes { to, etcd, kubelets, emulates } => {
+                let members = match builder.has_members_with_kubelets(hop) {
+                    true => Members { with_planes: before.take(), with_kubelets: etcd.as_ref() },
+                    false => Members { with_planes: etcd.as_ref(), with_kubelets: None },
+                };
+                (builder.kubernetes(to, (members, *emulates), *kubelets), to)
+            }
         };
         match is_done {
             true => {}
@@ -70,14 +81,21 @@ fn on_their_way(mut stages: Vec<Stage>, to: &Version) -> Vec<Stage> {
     stages
 }
 
-struct Builder<'a> {
-    cluster: &'a Cluster,
-    wish: &'a Wish,
+/// The versions of etcd that members get in one step on the way: with the API servers beside them, and with their kubelets after those.
+#[derive(Clone, Copy)]
+struct Members<'a> {
+    with_planes: Option<&'a Version>,
+    with_kubelets: Option<&'a Version>,
+}
+
+pub(super) struct Builder<'a> {
+    pub(super) cluster: &'a Cluster,
+    pub(super) wish: &'a Wish,
     /// What runs now.
     running: &'a Running,
     /// What runs when all stages so far are done.
-    is: Running,
-    stages: Vec<Stage>,
+    pub(super) is: Running,
+    pub(super) stages: Vec<Stage>,
 }
 
 impl Builder<'_> {
@@ -100,7 +118,7 @@ impl Builder<'_> {
         Cluster { kubernetes_version: to.clone(), underway: Some(underway), ..self.cluster.clone() }
     }
 
-    fn push(&mut self, name: StageName, hosts: Vec<String>, to: &Version) {
+    pub(super) fn push(&mut self, name: StageName, hosts: Vec<String>, to: &Version) {
         let cluster = self.now(to);
         self.stages.push(Stage { name, cluster, hosts });
     }
@@ -113,7 +131,7 @@ impl Builder<'_> {
     }
 
     /// Before the first node is drained, for which every API server has to answer. A stage before this one ends when they do.
-    fn waits_for_api_servers(&mut self) {
+    pub(super) fn waits_for_api_servers(&mut self) {
         if self.stages.is_empty() {
             self.push_rest(self.running.rest.planes.clone());
         }
@@ -146,9 +164,9 @@ impl Builder<'_> {
     }
 
     /// Whether all that follows may come.
-    fn kubernetes(&mut self, to: &Version, (etcd, emulates): (Option<&Version>, Option<(u64, u64)>), kubelets: bool) -> bool {
+    fn kubernetes(&mut self, to: &Version, (members, emulates): (Members<'_>, Option<(u64, u64)>), kubelets: bool) -> bool {
         if self.wish.has_planes() {
-            self.planes(to, (etcd, emulates));
+            self.planes(to, (members.with_planes, emulates));
         }
         if !Running::others(&self.is.planes, to).is_empty() {
             return false;
@@ -156,6 +174,10 @@ impl Builder<'_> {
         // What works as another version may be taken back, and nothing follows it.
         if !self.is.emulated.is_empty() {
             return emulates.is_some();
+        }
+        // What the cluster says of itself names no etcd of before then.
+        if let Some(etcd) = members.with_kubelets {
+            self.kubelets_with_members(to, etcd);
         }
         if self.is.shared.as_ref() != Some(to) && self.wish.has_planes() {
             self.is.shared = Some(to.clone());
@@ -196,55 +218,6 @@ impl Builder<'_> {
                 self.is.etcd.get_mut(host).into_iter().zip(etcd).for_each(|(is, etcd)| *is = etcd.clone());
             }
             self.push(name, hosts, to);
-        }
-    }
-
-    /// Control planes first, then the workers pool after pool, and those of none in the end.
-    fn kubelets(&mut self, to: &Version) {
-        let is_behind = |host: &&Host| self.is.kubelets.get(&host.name).is_some_and(|is| is != to) && self.wish.has_kubelet(host);
-        let behind: Vec<Host> = self.cluster.nodes().filter(is_behind).cloned().collect();
-        let is_of = |host: &Host, pool: &Pool| !host.roles.control_plane && pool.hosts.contains(&host.name);
-        if self.cluster.pools.is_empty() {
-            return self.wave(to, &behind, None);
-        }
-        let (planes, mut workers): (Vec<Host>, Vec<Host>) = behind.into_iter().partition(|host| host.roles.control_plane);
-        self.wave(to, &planes, None);
-        for pool in &self.cluster.pools {
-            let (of_pool, others) = workers.into_iter().partition(|host| is_of(host, pool));
-            workers = others;
-            self.wave(to, &of_pool, Some(pool));
-        }
-        self.wave(to, &workers, None);
-    }
-
-    /// The kubelets of these hosts, in one stage.
-    fn wave(&mut self, to: &Version, behind: &[Host], pool: Option<&Pool>) {
-        if behind.is_empty() {
-            return;
-        }
-        self.waits_for_api_servers();
-        // A patch makes no container anew; and one node alone has nowhere to send its pods.
-        let is_other_minor = |host: &&Host| self.is.kubelets.get(&host.name).is_some_and(|is| is.minor != to.minor);
-        let has_elsewhere = self.cluster.nodes().count() > 1 && !self.wish.undrained;
-        let drained: Vec<String> = behind.iter().filter(is_other_minor).filter(|_| has_elsewhere).map(|host| host.name.clone()).collect();
-        let hosts: Vec<String> = behind.iter().map(|host| host.name.clone()).collect();
-        for host in &hosts {
-            self.is.kubelets.insert(host.clone(), to.clone());
-        }
-        self.push(StageName::Kubelets, hosts, to);
-        let Some(stage) = self.stages.last_mut() else { return };
-        if let Some(serial) = pool.and_then(|pool| pool.serial) {
-            // What is a share of the pool is a number of the workers.
-            stage.cluster.settings.serial = Serial::Count(serial.of(stage.hosts.len()));
-        }
-        let wave = Wave {
-            pool: pool.map(|pool| pool.name.clone()),
-            hosts: stage.hosts.clone(),
-            soak: pool.map(|pool| pool.soak).unwrap_or_default(),
-        };
-        if let Some(underway) = &mut stage.cluster.underway {
-            underway.drained = drained;
-            underway.wave = Some(wave).filter(|_| !self.cluster.pools.is_empty());
         }
     }
 }

@@ -6,8 +6,8 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use kok_tasks::change::{Change, ChangeKind, Verdict};
 use kok_tasks::digest::sha256;
-use kok_tasks::observe::{API_SERVER, Observations, PathState};
-use kok_tasks::operations::{API_SERVER_MANIFEST, Component, EndApiServer, Operation, StaticPods};
+use kok_tasks::observe::{API_SERVER, Observations, PathState, UnitState};
+use kok_tasks::operations::{API_SERVER_MANIFEST, Component, EndApiServer, Operation, PlaneRests, StaticPods};
 use kok_tasks::resources::Act;
 use kok_tasks::script::{Fragment, Part};
 
@@ -179,4 +179,24 @@ fn an_api_server_has_ended_when_nothing_of_it_runs() {
     assert_eq!(said(&end, &seen(None, &[API_SERVER])), "it ends what it was asked");
     assert_eq!(said(&end, &seen(Some("m"), &others)), "whoever asks it would wait in vain once its member has left etcd");
     assert!(matches!(end.act(&Change::new(ChangeKind::Remove, "")), Act::Until { give_up: None, .. }));
+}
+
+/// etcd goes on until the kubelet is started; what would have its port yet by then has ended.
+#[test]
+fn a_control_plane_rests_when_its_kubelet_does_and_all_but_etcd_has_ended() {
+    let seen = |kubelet: &str, programs: &[&str]| {
+        let kubelet = UnitState { active: kubelet.to_owned(), ..UnitState::default() };
+        let programs = programs.iter().map(|name| ((*name).to_owned(), 1)).collect();
+        Observations { programs: Some(programs), units: [("kubelet.service".to_owned(), kubelet)].into(), ..Observations::default() }
+    };
+    let rests = Operation::PlaneRests(PlaneRests);
+    assert_eq!(said(&rests, &Observations::default()), "unseen");
+    assert_eq!(said(&rests, &seen("inactive", &["etcd"])), "same");
+    for active in ["active", "activating"] {
+        assert_eq!(said(&rests, &seen(active, &["etcd"])), "it would start anew what is ended, and each manifest for itself");
+    }
+    for program in [API_SERVER, "kube-controller-manager", "kube-scheduler"] {
+        let because = format!("{program} would have its port yet when the kubelet starts another one");
+        assert_eq!(said(&rests, &seen("inactive", &["etcd", program])), because);
+    }
 }

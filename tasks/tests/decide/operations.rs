@@ -52,7 +52,7 @@ fn a_kubelet_runs_with_what_is_written() {
         source: "s".into(),
         source_alone: None,
         reads: vec!["/usr/local/bin/kubelet".into()],
-        ends_api_server: false,
+        ends_member: false,
     });
     let seen = |active: &str, started_microseconds: u64| {
         let mut seen = Observations { monotonic_microseconds: 10_000_000, clock_nanoseconds: 10_000_000_000, ..Observations::default() };

@@ -37,7 +37,7 @@ fn nobody_waits_for_a_worker_that_is_left_out() {
         );
         world.carry_out_all(&plan);
     }
-    assert_eq!(names, [StageName::Etcd, StageName::ControlPlanes, StageName::Configuration, StageName::Kubelets]);
+    assert_eq!(names, [StageName::ControlPlanes, StageName::Kubelets, StageName::Configuration, StageName::Kubelets]);
     assert_eq!(kubelets(&world), [OLD, NEW]);
     while let Some(stage) = way(&world, &Wish::default()).into_iter().next() {
         let plan = plan_of(&world, &stage);

@@ -2,12 +2,16 @@
 
 use kok_crds::model::Cluster;
 use kok_tasks::drain::{Cordon, Cordoner};
+use kok_tasks::gate::{Disruption, Need};
 use kok_tasks::observe::{API_SERVER, ETCD, KUBELET};
+use kok_tasks::operations::Operation;
+use kok_tasks::plan::Action;
 use kok_tasks::upgrade::{Pause, Running, Stage, StageName, Wish, path, stages};
 
+use crate::support::step_id;
 use crate::support::upgrading::{NEW, OLD, alone_of_version, of_version, upgradable};
 use crate::support::world::World;
-use crate::upgrades::{plan_of, way};
+use crate::upgrades::{PLANES, ordered, plan_of, way};
 
 fn upgraded() -> World {
     let mut world = upgradable(of_version(OLD));
@@ -31,6 +35,48 @@ fn all_stages_lead_to_the_new_version() {
     }
     world.cluster = of_version(NEW);
     assert_eq!(world.plan().changes().count(), 0);
+}
+
+/// A kubelet of another minor version makes all static pods anew; a member that gets its version meanwhile is started once, and not once more.
+#[test]
+fn a_member_comes_with_the_kubelet_beside_it_while_nothing_starts_either() {
+    for (cluster, planes) in [(of_version(OLD), &PLANES[..]), (alone_of_version(OLD), &PLANES[..1])] {
+        let mut world = upgradable(cluster);
+        let file = Cluster { kubernetes_version: NEW.parse().unwrap(), ..world.cluster.clone() };
+        let all = way_of(&file, &world);
+        let [first, second, ..] = &all[..] else { panic!("{all:?}") };
+        let plan = plan_of(&world, first);
+        world.cluster = first.cluster.clone();
+        world.carry_out_all(&plan);
+        assert_eq!(world.versions_of(ETCD), [(3, 6, 14)].into(), "each may meet the next minor version");
+        assert_eq!(world.versions_of(API_SERVER), [(1, 37, 1)].into(), "no kubelet is newer than an API server");
+        let plan = plan_of(&world, second);
+        for host in planes.iter().copied() {
+            let etcd = |name| (host, "etcd", name);
+            let plane = |name| (host, "control-plane", name);
+            ordered(&plan, &[plane("drained"), plane("rests"), etcd("manifest"), plane("kubelet"), etcd("member")]);
+            ordered(&plan, &[plane("kubelet"), plane("api-server"), plane("settled"), plane("still-ready"), plane("takes-pods")]);
+            let step = |id| plan.step(&id).unwrap();
+            let rests = step(step_id(host, "control-plane", "rests"));
+            assert!(matches!(rests.action, Action::Operation(Operation::PlaneRests(_))), "{rests:?}");
+            assert!(matches!(rests.gate, Some((Disruption::RestartApiServer { .. }, Need::Wanted))), "{rests:?}");
+            let kubelet = step(step_id(host, "control-plane", "kubelet"));
+            assert!(matches!(kubelet.gate, Some((Disruption::RestartMember { .. }, Need::Wanted))), "{kubelet:?}");
+            assert!(
+                plan.changes().all(|(step, _)| step.id != step_id(host, "control-plane", "manifests")),
+                "the API server is there already"
+            );
+        }
+        if let [before, .., after] = planes {
+            for works in [(*before, "control-plane", "takes-pods"), (*before, "etcd", "member")] {
+                ordered(&plan, &[works, (after, "control-plane", "cordoned")]);
+            }
+        }
+        world.cluster = second.cluster.clone();
+        world.carry_out_all(&plan);
+        assert_eq!(world.versions_of(ETCD), [(3, 7, 0)].into());
+        assert!(planes.iter().all(|host| world.hosts[*host].versions[KUBELET].running == Some(NEW.parse().unwrap())));
+    }
 }
 
 /// Cut off between the last kubelet and the end: all have the version, and the same word lets the node take pods again.
@@ -57,9 +103,7 @@ fn a_node_that_a_run_has_left_cordoned_takes_pods_again() {
 /// All but kubelets have the version, and an API server is away: nobody could drain their nodes, and whoever asks is told whom it waits for.
 #[test]
 fn kubelets_wait_for_every_api_server() {
-    // Where no API server answers nobody knows either what the cluster says of itself.
-    let cases = [(of_version(OLD), "cp2", StageName::Rest), (alone_of_version(OLD), "cp1", StageName::Configuration)];
-    for (cluster, plane, waits) in cases {
+    for (cluster, plane) in [(of_version(OLD), "cp2"), (alone_of_version(OLD), "cp1")] {
         let mut world = upgradable(cluster);
         let file = Cluster { kubernetes_version: NEW.parse().unwrap(), ..world.cluster.clone() };
         let kubelets = loop {
@@ -73,8 +117,8 @@ fn kubelets_wait_for_every_api_server() {
         };
         world.host(plane).down.insert("kube-apiserver".to_owned());
         let stages = way_of(&file, &world);
-        let [rest, after] = &stages[..] else { panic!("{stages:?}") };
-        assert_eq!((rest.name, rest.hosts.as_slice(), &after.hosts), (waits, &[plane.to_owned()][..], &kubelets.hosts));
+        let [rest, after, ..] = &stages[..] else { panic!("{stages:?}") };
+        assert_eq!((rest.name, rest.hosts.as_slice(), &after.hosts), (StageName::Rest, &[plane.to_owned()][..], &kubelets.hosts));
         assert!(plan_of(&world, rest).changes().any(|(step, _)| step.id.as_str() == format!("{plane}/control-plane/api-server")));
         let refused = World { cluster: after.cluster.clone(), ..world.clone() }.try_plan().unwrap_err();
         assert!(format!("{refused:?}").contains(&format!("the API server of {plane} is not ready")), "{refused:?}");

@@ -36,7 +36,7 @@ fn workers_come_pool_after_pool_and_each_is_looked_at_before_the_next() {
         all.into_iter().filter(|stage| stage.name == StageName::Kubelets).collect::<Vec<_>>()
     };
     let told = |stages: &[Stage]| stages.iter().map(|stage| stage.hosts.join(",")).collect::<Vec<_>>();
-    assert_eq!(told(&stages_of(&[])), ["cp1,cp2,cp3,worker1,worker2"]);
+    assert_eq!(told(&stages_of(&[])), ["cp1,cp2,cp3", "worker1,worker2"]);
     assert_eq!(told(&stages_of(&[("late", &["worker2"], None, 0)])), ["cp1,cp2,cp3", "worker2", "worker1"]);
     let both = stages_of(&[("all", &["worker1", "worker2"], Some(Serial::Share(50)), 600)]);
     assert_eq!(told(&both), ["cp1,cp2,cp3", "worker1,worker2"]);

@@ -2,10 +2,12 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use kok_tasks::change::{Change, ChangeKind};
 use kok_tasks::gate::{Disruption, Need};
 use kok_tasks::observe::{API_SERVER, ETCD, ImageState, KUBELET, Look, Observations, Rule, Webhook, Webhooks};
 use kok_tasks::operations::Operation;
 use kok_tasks::plan::{Action, Plan, StepId};
+use kok_tasks::resources::Act;
 use kok_tasks::upgrade::{CheckName, Part, Pause, Running, Stage, StageName, Wish, check, path, stages};
 
 use crate::support::upgrading::{NEW, OLD, of_version, two_releases};
@@ -82,10 +84,14 @@ pub(crate) fn ordered(plan: &Plan, steps: &[(&str, &str, &str)]) {
 }
 
 #[test]
-fn the_stages_are_etcd_control_planes_configuration_and_kubelets() {
+fn the_stages_are_control_planes_configuration_and_kubelets() {
     let world = old();
     let names = |wish: &Wish| way(&world, wish).iter().map(|stage| stage.name.as_str()).collect::<Vec<_>>();
-    assert_eq!(names(&Wish::default()), ["etcd", "control-planes", "configuration", "kubelets"]);
+    assert_eq!(names(&Wish::default()), ["control-planes", "kubelets", "configuration", "kubelets"]);
+    assert_eq!(names(&Wish { pause: Some(Pause::ControlPlanes), ..Wish::default() }), ["etcd", "control-planes", "configuration"]);
+    assert_eq!(names(&Wish { part: Some(Part::ControlPlanes), ..Wish::default() }), ["control-planes", "kubelets", "configuration"]);
+    let planes = Wish { limit: PLANES.map(str::to_owned).to_vec(), ..Wish::default() };
+    assert_eq!(names(&planes), ["control-planes", "kubelets", "configuration"]);
     let first = Wish { pause: Some(Pause::First), ..Wish::default() };
     assert_eq!(names(&first), ["etcd", "first"]);
     let running = Running::of(&world.cluster, &world.seen()).unwrap();
@@ -96,34 +102,45 @@ fn the_stages_are_etcd_control_planes_configuration_and_kubelets() {
     }
 }
 
-/// One member after the other, with its API server at rest; nothing of kubelets and workers, nor of what the cluster says of itself.
+/// One member after the other, with its control plane at rest, and started with it; nothing of another kubelet, of workers, nor of what the cluster says of itself.
 #[test]
 fn etcd_gets_its_patch_while_the_api_server_beside_it_rests() {
     let world = old();
-    let plan = plan_of(&world, &named(&way(&world, &Wish::default()), StageName::Etcd));
+    let plan = plan_of(&world, &named(&way(&world, &paused()), StageName::Etcd));
     let changed = changed(&plan);
     for host in PLANES {
-        for step in ["etcd/api-server-rests", "etcd/manifest", "etcd/member", "control-plane/manifests", "control-plane/api-server"] {
-            assert!(changed.contains(&format!("{host}/{step}")), "{step}: {changed:?}");
+        let [etcd, plane] = ["etcd", "control-plane"].map(|task| move |name| (host, task, name));
+        let turn = [plane("rests"), etcd("manifest"), plane("kubelet"), etcd("member")];
+        for (_, task, step) in [plane("api-server"), plane("goes-on")].into_iter().chain(turn) {
+            assert!(changed.contains(&format!("{host}/{task}/{step}")), "{step}: {changed:?}");
         }
-        let [rests, manifest, member] = ["api-server-rests", "manifest", "member"].map(|name| (host, "etcd", name));
-        ordered(
-            &plan,
-            &[
-                (host, "images", "etcd"),
-                rests,
-                manifest,
-                member,
-                (host, "control-plane", "manifests"),
-                (host, "control-plane", "api-server"),
-            ],
-        );
+        ordered(&plan, &[&[(host, "images", "etcd")], &turn[..]].concat());
+        ordered(&plan, &[plane("kubelet"), plane("api-server")]);
+        let Action::Operation(Operation::KubeletStart(start)) = &plan.step(&step_id(host, "control-plane", "kubelet")).unwrap().action
+        else {
+            panic!()
+        };
+        let act = Operation::KubeletStart(start.clone()).act(&Change::new(ChangeKind::DoAgain, ""));
+        let text = match act {
+            Act::Script(fragment) => format!("{fragment:?}"),
+            other => panic!("{other:?}"),
+        };
+        assert!(start.ends_member && !text.contains("kubeadm"), "its files are as they were, and kubeadm is newer by then: {text}");
     }
-    ordered(&plan, &[("cp1", "control-plane", "api-server"), ("cp2", "etcd", "api-server-rests")]);
+    for works in ["api-server", "controllers", "goes-on"] {
+        ordered(&plan, &[("cp1", "control-plane", works), ("cp2", "control-plane", "rests")]);
+    }
+    ordered(&plan, &[("cp1", "etcd", "member"), ("cp2", "control-plane", "rests")]);
     let is_left = |step: &String| {
-        step.starts_with("worker") || ["/kubelet", "/uploaded", "/addons", "/cordoned", "kubeadm"].iter().any(|part| step.ends_with(part))
+        step.starts_with("worker")
+            || ["kubelet/kubelet", "/manifests", "/uploaded", "/addons", "/cordoned", "kubeadm"].iter().any(|part| step.ends_with(part))
     };
     assert!(!changed.iter().any(is_left), "{changed:?}");
+}
+
+/// With a stop between control planes and their kubelets.
+fn paused() -> Wish {
+    Wish { pause: Some(Pause::ControlPlanes), ..Wish::default() }
 }
 
 fn with_patch() -> World {
@@ -135,7 +152,7 @@ fn with_patch() -> World {
 #[test]
 fn control_planes_change_in_turn_and_nothing_else_does() {
     let world = with_patch();
-    let all = way(&world, &Wish::default());
+    let all = way(&world, &paused());
     assert_eq!(all.first().unwrap().name, StageName::ControlPlanes, "etcd may go on from there");
     let plan = plan_of(&world, &all[0]);
     let changed = changed(&plan);
@@ -144,20 +161,19 @@ fn control_planes_change_in_turn_and_nothing_else_does() {
         {
             assert!(changed.contains(&format!("{host}/{step}")), "{step}: {changed:?}");
         }
-        ordered(&plan, &[(host, "images", "kube-apiserver"), (host, "etcd", "api-server-rests")]);
+        ordered(&plan, &[(host, "images", "kube-apiserver"), (host, "control-plane", "rests"), (host, "control-plane", "manifests")]);
     }
     ordered(
         &plan,
         &[
             ("cp1", "control-plane", "api-server"),
-            ("cp2", "etcd", "api-server-rests"),
+            ("cp2", "control-plane", "rests"),
             ("cp2", "control-plane", "api-server"),
-            ("cp3", "etcd", "api-server-rests"),
+            ("cp3", "control-plane", "rests"),
         ],
     );
     let certificate = |step: &String| step.contains("/certificates/");
-    let kubelet =
-        |step: &String| step.ends_with("control-plane/kubelet") || step.ends_with("/kubelet/kubelet") || step.starts_with("worker");
+    let kubelet = |step: &String| step.ends_with("/kubelet/kubelet") || step.starts_with("worker");
     let shared = |step: &String| step.ends_with("/uploaded") || step.ends_with("/addons");
     assert!(!changed.iter().any(|step| certificate(step) || kubelet(step) || shared(step)), "{changed:?}");
 }
@@ -170,7 +186,7 @@ fn the_first_control_plane_may_have_a_stage_of_its_own() {
     let changed = changed(&plan_of(&world, &named(&way(&world, &wish), StageName::First)));
     assert!(changed.contains("cp1/control-plane/manifests"), "{changed:?}");
     let is_older = |step: &&String| {
-        !step.starts_with("cp1/") && ["/manifests", "/kubelet", "/kubeadm", "/api-server-rests"].iter().any(|end| step.ends_with(end))
+        !step.starts_with("cp1/") && ["/manifests", "/kubelet", "/kubeadm", "/rests"].iter().any(|end| step.ends_with(end))
     };
     assert_eq!(changed.iter().find(is_older), None, "{changed:?}");
 }
@@ -246,8 +262,11 @@ fn each_node_is_drained_before_its_kubelet_is_changed_and_takes_pods_again() {
     for plane in PLANES {
         let kubelet = plan.step(&step_id(plane, "control-plane", "kubelet")).unwrap();
         let Action::Operation(Operation::KubeletStart(start)) = &kubelet.action else { panic!("{kubelet:?}") };
-        assert!(start.ends_api_server, "{plane}: others answer meanwhile");
-        assert!(matches!(&kubelet.gate, Some((Disruption::RestartApiServer { .. }, Need::Wanted))), "{kubelet:?}");
+        assert!(start.ends_member, "{plane}: the new one can't have its port before");
+        assert!(matches!(&kubelet.gate, Some((Disruption::RestartMember { .. }, Need::Wanted))), "{kubelet:?}");
+        let rests = plan.step(&step_id(plane, "control-plane", "rests")).unwrap();
+        assert!(matches!(&rests.gate, Some((Disruption::RestartApiServer { .. }, Need::Wanted))), "{rests:?}");
+        ordered(&plan, &[(plane, "control-plane", "drained"), (plane, "control-plane", "rests"), (plane, "control-plane", "kubelet")]);
     }
     let kubelet_of_cp1 = [("cp1", "control-plane", "kubelet"), ("cp1", "control-plane", "settled"), ("cp2", "control-plane", "cordoned")];
     ordered(&plan, &kubelet_of_cp1);
@@ -277,12 +296,9 @@ fn what_was_ill_before_a_drain_is_waited_for_after_it() {
 #[test]
 fn pods_stay_where_somebody_says_so() {
     let wish = Wish { undrained: true, ..Wish::default() };
-    let drained = |wish: &Wish| {
-        let stage = named(&way(&old(), wish), StageName::Kubelets);
-        stage.cluster.underway.unwrap().drained
-    };
+    let drained = |wish: &Wish| way(&old(), wish).into_iter().flat_map(|stage| stage.cluster.underway.unwrap().drained).collect::<Vec<_>>();
     assert_eq!(drained(&wish), Vec::<String>::new());
-    assert_eq!(drained(&Wish::default()).len(), 5);
+    assert_eq!(drained(&Wish::default()), PLANES.into_iter().chain(WORKERS).collect::<Vec<_>>());
 }
 
 #[test]

@@ -10,6 +10,7 @@ use crate::cluster_support::cluster::{assert_complete, control_planes, kubectl};
 use crate::cluster_support::kokctl::{Kokctl, image_of};
 use crate::cluster_support::{ok, up};
 use crate::highly_available_story::{any, units};
+use crate::lab_support::wait_for;
 use crate::members_story::killed;
 use crate::members_story::load::Load;
 use crate::upgrades::OLD;
@@ -106,5 +107,8 @@ fn a_cluster_whose_etcd_is_units_gets_the_next_minor_version() {
         ok(&plane, "kubectl --kubeconfig=/etc/kubernetes/admin.conf get --raw /readyz");
     }
     kokctl.has_nothing_to_do();
+    // A kubelet says of a static pod what it is when it looks at it the next time, within 90 s, if it could not by the load balancer that it had just ended.
+    let balancer = "-n kube-system get pod haproxy-worker1 -o jsonpath='{.status.phase}'";
+    wait_for("the API knows of the load balancer", 100, || kubectl(&lab, balancer) == "Running");
     assert_complete(&lab, NEW);
 }

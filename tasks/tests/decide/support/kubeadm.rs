@@ -4,7 +4,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use kok_tasks::change::Change;
 use kok_tasks::identity;
-use kok_tasks::observe::ETCD;
+use kok_tasks::observe::{ETCD, STATIC_PODS};
 use kok_tasks::operations::{Component, FOUNDERS_LINK, Join, KubeletStart, MEMBER_DATA, Preflight, SIGNING_CERTIFICATE, StaticPods};
 use kok_tasks::secret_name::SecretName;
 
@@ -85,6 +85,13 @@ impl World {
         }
         self.hosts[host].uses("/etc/kubernetes/kubelet.conf");
         self.configure_kubelet(host, &kubelet.source, &kubelet.reads);
+        // What has ended runs again.
+        let host = self.host(host);
+        for name in STATIC_PODS.into_iter().filter(|name| *name != ETCD) {
+            if host.has(&format!("/etc/kubernetes/manifests/{name}.yaml")) {
+                host.programs.entry(name.to_owned()).or_insert(host.now);
+            }
+        }
     }
 
     fn configure_kubelet(&mut self, host: &str, source: &str, reads: &[String]) {

@@ -30,6 +30,13 @@ impl World {
         host.programs.remove(API_SERVER);
     }
 
+    /// Nothing starts it again until a kubelet does.
+    pub(super) fn rest_plane(&mut self, host: &str) {
+        let host = self.host(host);
+        host.units.get_mut("kubelet.service").unwrap().active = "inactive".into();
+        host.programs.retain(|program, _| ![API_SERVER, "kube-controller-manager", "kube-scheduler"].contains(&program.as_str()));
+    }
+
     /// The first member that runs leads.
     pub(super) fn move_leader(&mut self, from: &str) {
         self.api.members.retain(|name| name != from);

@@ -253,6 +253,7 @@ impl World {
             Operation::AnnounceMember(member) => self.announce(host, &member.host),
             Operation::PromoteMember(member) => self.promote(host, &member.host),
             Operation::EndApiServer(_) => self.end_api_server(host),
+            Operation::PlaneRests(_) => self.rest_plane(host),
             Operation::MoveLeader(_) => self.move_leader(host),
             Operation::RemoveMember(member) => self.remove_member(host, &member.host),
             Operation::ReadsEncryption(_) => {

@@ -277,9 +277,9 @@ impl Hosts for Model {
         reachable(&inner, host)?;
         inner.world.settle();
         inner.is_looked_at();
-        // What is asked where static pods are waited for.
+        // What is asked where static pods are waited for, and an API server; the gate asks for no kubelet.
         let asks = |look: Look| looks.iter().any(|other| other == look);
-        if seeded!(PodsNotAwaited) && asks(Look::Programs) && asks(Look::ApiServer) {
+        if seeded!(PodsNotAwaited) && asks(Look::Unit("kubelet.service".to_owned())) && asks(Look::ApiServer) {
             inner.world.host(host).down.clear();
         }
         Ok(inner.world.look(host, looks.iter()))
