@@ -131,6 +131,17 @@ fn way_of(file: &Cluster, world: &World) -> Vec<Stage> {
     stages(file, &running, &hops, &Wish::default()).unwrap()
 }
 
+/// A run was cut off while the only control plane rested: nobody but its file says which kubelet it has, and that one stays.
+#[test]
+fn a_kubelet_that_rests_keeps_its_version() {
+    let mut world = upgradable(alone_of_version(OLD));
+    let file = Cluster { kubernetes_version: NEW.parse().unwrap(), ..world.cluster.clone() };
+    world.host("cp1").units.get_mut("kubelet.service").unwrap().active = "inactive".into();
+    let first = way_of(&file, &world).into_iter().next().unwrap();
+    let kubelet = first.cluster.kubelet_version(first.cluster.host("cp1").unwrap());
+    assert_eq!((first.name, kubelet.to_string().as_str()), (StageName::ControlPlanes, OLD));
+}
+
 /// At a pause nothing follows, whatever is waited for there.
 #[test]
 fn at_a_pause_an_api_server_is_waited_for_and_no_more() {

@@ -204,7 +204,12 @@ impl Host {
             (is_pod || self.has(&file)).then(|| (program.to_owned(), installed))
         };
         let of_bundle = [KUBELET].into_iter().chain(STATIC_PODS).filter_map(there);
-        of_bundle.chain(self.versions.clone()).collect()
+        let mut versions: ProgramVersions = of_bundle.chain(self.versions.clone()).collect();
+        // Of one that rests there is its file alone.
+        if self.units.get("kubelet.service").is_some_and(|unit| unit.active == "inactive") {
+            versions.get_mut(KUBELET).into_iter().for_each(|kubelet| kubelet.running = None);
+        }
+        versions
     }
 
     fn enabled(&self, unit: &str) -> UnitState {
