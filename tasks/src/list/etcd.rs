@@ -70,14 +70,13 @@ fn plan(view: &HostView<'_>, draft: &mut Draft<'_>) -> Result<(), Refusal> {
     member(view, draft, &manifest)
 }
 
-/// Whether the host's member gets another version by an upgrade, beside an API server that works.
-pub(super) fn is_changed(view: &HostView<'_>) -> Result<bool, Refusal> {
-    if view.cluster().underway.is_none() {
+/// Whether a member of etcd runs beside the API server in another version than an upgrade is to give it.
+pub(super) fn runs_another(view: &HostView<'_>) -> Result<bool, Refusal> {
+    if view.cluster().underway.is_none() || view.cluster().has_etcd_units() {
         return Ok(false);
     }
     let Some(EtcdState::Ready(member)) = &view.observations().etcd else { return Ok(false) };
-    let comes = &view.release_image(IMAGE)?.reference;
-    Ok(!view.cluster().has_etcd_units() && rolling::works(view) && member.version != version(comes))
+    Ok(member.version != version(&view.release_image(IMAGE)?.reference))
 }
 
 /// All members that found etcd are started at once, and none waits for another; each is ready when all have found each other. One that joins is ready

@@ -28,7 +28,10 @@ pub(super) fn start(
         source: configuration.of_kubelet.source.clone(),
         source_alone: configuration.of_kubelet.alone.clone(),
         reads: kubelet::reads(view),
-        ends_member: turn && !has_units && (still_ready::settles(view, view.host) || etcd::is_changed(view)?),
+        // After a turn that was cut off, too: it goes on while no kubelet runs.
+        ends_member: rolling::has_member(view.seen, view.host)
+            && !has_units
+            && (still_ready::settles(view, view.host) || etcd::runs_another(view)?),
     };
     let ends_member = operation.ends_member;
     let step = draft.add(control_plane::KUBELET, Operation::KubeletStart(operation));
@@ -44,7 +47,7 @@ pub(super) fn start(
     kubeadm_configuration::patched_by(view, draft, &step);
     certificates::kubelet_reads(view, draft, &step);
     match turn {
-        true if ends_member => rolling::restarts_member(view, draft, &step),
+        _ if ends_member => rolling::restarts_member(view, draft, &step),
         // Nobody says any more which nodes are Ready, where it was the only one.
         true => rolling::restarts_api_server(view, draft, &step),
         false => rolling::restarts_kubelet(view, draft, &step),
@@ -75,7 +78,7 @@ fn needed_by(view: &HostView<'_>, draft: &mut Draft<'_>, step: &StepId) {
 /// Whether the host has its turn in an upgrade: something of its static pods gets another version, or the kubelet that makes them.
 pub(super) fn is_turn(view: &HostView<'_>) -> Result<bool, Refusal> {
     let is_upgraded = view.cluster().underway.is_some() && rolling::works(view);
-    Ok(is_upgraded && (still_ready::settles(view, view.host) || has_others(view) || etcd::is_changed(view)?))
+    Ok(is_upgraded && (still_ready::settles(view, view.host) || has_others(view) || etcd::runs_another(view)?))
 }
 
 /// Whether API server, controller manager or scheduler run in another version, or work as another one, than they are to.
