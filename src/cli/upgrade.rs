@@ -162,7 +162,7 @@ pub(super) async fn run(arguments: &Arguments) -> Result<(), Vec<Failure>> {
     if let Some(plan) = way.plan.as_ref().filter(|plan| !plan.is_empty()) {
         arguments.changing.say(&plan_text(plan));
     }
-    let blocking: Vec<Failure> = way.found.iter().filter(|found| found.blocks).map(engine::blocking).collect();
+    let blocking = way.blocking();
     if !blocking.is_empty() {
         return Err(blocking);
     }

@@ -69,7 +69,7 @@ pub use status::{
 };
 pub use store::{FolderStore, Lock, Store};
 pub use support::support;
-pub use upgrade::{Meant, UpgradeRequest, Upgraded, Way, blocking, running, upgrade, upgrade_way};
+pub use upgrade::{Meant, UpgradeRequest, Upgraded, Way, running, upgrade, upgrade_way};
 
 #[cfg(test)]
 mod tests;

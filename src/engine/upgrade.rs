@@ -139,6 +139,7 @@ pub async fn upgrade(
     let run = Run::begin("upgrade", cluster, Some(request.part()), (context, lock), options);
     let tolerance = request.meant().tolerance(run.options.take_over);
     let (base, way) = run.unless_stopped(request.settled_way(tolerance, context)).await?;
+    // What was awaited has had its time.
     let blocking: Vec<Failure> = way.found.iter().filter(|found| found.blocks).map(blocking).collect();
     if !blocking.is_empty() {
         return run.recorded(Err(blocking));
@@ -179,8 +180,7 @@ fn left_after(way: &Way, left_out: &[BTreeSet<String>]) -> BTreeMap<&'static str
 }
 
 /// A finding as what stops an upgrade.
-#[must_use]
-pub fn blocking(found: &Found) -> Failure {
+fn blocking(found: &Found) -> Failure {
     let failure = Failure::refusal(Kind::Host, found.refusal.clone());
     let hint = failure.hint.clone().unwrap_or_default();
     failure.hint(format!("{hint}; or, if it does not matter: --ignore {}", found.name))
@@ -204,6 +204,26 @@ mod tests {
         kok_crds::read_cluster("c.yaml", FILE).unwrap()
     }
 
+    /// Whoever shows the way before it is gone refuses it for what is to be mended, and not for what comes by itself.
+    #[test]
+    fn a_member_that_is_awaited_stops_nobody() {
+        let refusal = kok_tasks::plan::Refusal::new("its member of etcd does not answer");
+        let mut way = Way {
+            running: Running::default(),
+            to: "1.37.1".parse().unwrap(),
+            hops: Vec::new(),
+            stages: Vec::new(),
+            left_out: BTreeSet::new(),
+            found: vec![kok_tasks::upgrade::Found { name: CheckName::Etcd, blocks: true, refusal }],
+            awaited: BTreeSet::new(),
+            plan: None,
+        };
+        let hints = |way: &Way| way.blocking().into_iter().map(|failure| failure.hint.unwrap()).collect::<Vec<_>>();
+        assert!(matches!(&hints(&way)[..], [hint] if hint.contains("--ignore etcd")), "{:?}", hints(&way));
+        way.awaited.insert("cp1".to_owned());
+        assert_eq!(hints(&way), [""; 0]);
+    }
+
     /// Whether a worker was there when its turn came is what counts, not whether it is there in the end.
     #[test]
     fn a_worker_that_was_lost_before_its_turn_is_left() {
@@ -221,6 +241,7 @@ mod tests {
             stages: vec![stage(StageName::Configuration, &["cp1"]), stage(StageName::Kubelets, &["cp1", "w1", "w2"])],
             left_out: BTreeSet::new(),
             found: Vec::new(),
+            awaited: BTreeSet::new(),
             plan: None,
         };
         let lost = |hosts: &[&str]| hosts.iter().map(ToString::to_string).collect::<BTreeSet<String>>();

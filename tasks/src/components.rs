@@ -82,7 +82,7 @@ const FILES_SUM: &str = "KOKCTL_FILES_SHA256";
 /// Controller manager and scheduler read their kubeconfigs when they start, too.
 const KUBECONFIG_SUM: &str = "KOKCTL_KUBECONFIG_SHA256";
 
-/// How an API server ends, where nobody says it otherwise: it serves on until load balancers, which ask each 2 s, have seen twice that it is not ready; who still asks
+/// How an API server ends, where nobody says it otherwise: it serves on until load balancers, which ask each 2 s, have seen that it ends, also on a busy host; who still asks
 /// is told to ask again; and watches, which have no end of their own, are ended, for which it would wait until its kubelet kills it after 30 s
 /// (kube-apiserver's options of these names).
 const ENDS: [(&str, &str); 3] =

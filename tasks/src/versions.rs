@@ -72,9 +72,9 @@ impl HostVersions {
             let installed = programs.entry(program.to_owned()).or_default();
             installed.running = installed.running.take().or(version);
         }
-        // A kubelet that never ran is of no cluster yet: its file is written anew before it does. Beside static pods one rests, as in the turn of a control plane.
-        let has_pods = programs.keys().any(|program| STATIC_PODS.contains(&program.as_str()));
-        programs.retain(|program, installed| program != KUBELET || installed.running.is_some() || has_pods);
+        // A kubelet that never ran is of no cluster yet: its file is written anew before it does. Beside a control plane it rests, as in the turn of that.
+        let rests = programs.contains_key(API_SERVER);
+        programs.retain(|program, installed| program != KUBELET || installed.running.is_some() || rests);
         if let Some(EtcdState::Ready(member)) = observed.etcd.as_ref().filter(|_| is_ours)
             && let Some(version) = version_of(&member.version)
         {

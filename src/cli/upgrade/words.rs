@@ -13,7 +13,7 @@ use crate::failure::{Failure, Kind};
 /// Which way it goes: versions, stages with what each disturbs, and what was found.
 pub(super) fn way_words(cluster: &Cluster, way: &Way, (turn, pause): (Turn, Option<Pause>)) -> Vec<String> {
     let to = &way.to;
-    let mut words: Vec<String> = way.found.iter().map(found_words).collect();
+    let mut words: Vec<String> = way.found.iter().map(|found| found_words(found, way.blocking().is_empty())).collect();
     if way.stages.is_empty() {
         let left = left(&way.running, to);
         words.push(match pause {
@@ -42,9 +42,15 @@ pub(super) fn way_words(cluster: &Cluster, way: &Way, (turn, pause): (Turn, Opti
     words
 }
 
-fn found_words(found: &Found) -> String {
+/// What blocks and does not stop it is waited for.
+fn found_words(found: &Found, is_awaited: bool) -> String {
     let failure = Failure::refusal(Kind::Host, found.refusal.clone());
-    format!("{} ({}): {}", if found.blocks { "in the way" } else { "to know" }, found.name, failure.one_line())
+    let what = match found.blocks {
+        true if is_awaited => "waited for",
+        true => "in the way",
+        false => "to know",
+    };
+    format!("{what} ({}): {}", found.name, failure.one_line())
 }
 
 fn hop_words(hop: &Hop) -> String {
@@ -63,24 +69,23 @@ fn stage_words(cluster: &Cluster, stage: &Stage) -> String {
     let several = cluster.is_highly_available();
     match stage.name {
         StageName::Components => format!("{hosts}: one after the other where something works; containers go on"),
-        StageName::Etcd if several => format!("{hosts} in turn: one member of etcd is away for some seconds, and the API server beside it"),
-        StageName::Etcd => format!("{hosts}: etcd, and the API with it, is away for some seconds"),
-        StageName::First | StageName::ControlPlanes if several => {
-            format!("{hosts} in turn: one of them, with its member of etcd, is away for some 15 s, and others answer")
-        }
-        StageName::First | StageName::ControlPlanes => format!("{hosts}: the API is away for some 20 s"),
+        StageName::Etcd if cluster.has_etcd_units() => format!("{hosts} in turn: one member of etcd is away for some seconds"),
+        StageName::Etcd | StageName::First | StageName::ControlPlanes if several => format!("{hosts} in turn: {ONE_AWAY}"),
+        StageName::Etcd | StageName::First | StageName::ControlPlanes => format!("{hosts}: {ALL_AWAY}"),
         StageName::Configuration => "kube-proxy and CoreDNS by rollout".to_owned(),
         StageName::Kubelets => kubelet_words(cluster, stage, &hosts),
         StageName::Rest => format!("{hosts}: waits for API servers, and lets pods come again, as a run that was cut off has left it"),
     }
 }
 
+/// What the turn of a control plane costs.
+const ONE_AWAY: &str = "one control plane is away for some 15 s, and others answer";
+const ALL_AWAY: &str = "the API is away for some 15 s";
+
 fn kubelet_words(cluster: &Cluster, stage: &Stage, hosts: &str) -> String {
     let drained = stage.cluster.underway.as_ref().map_or(0, |underway| underway.drained.len());
     let workers = cluster.nodes().filter(|host| !host.roles.control_plane && stage.hosts.contains(&host.name)).count();
     let at_once = match workers {
-        0 if drained > 0 && stage.hosts.len() > 1 => " in turn, each with its control plane".to_owned(),
-        0 if drained > 0 => " with its control plane".to_owned(),
         0 | 1 => String::new(),
         workers => format!(", {} at a time of the workers", stage.cluster.settings.serial.of(workers)),
     };
@@ -89,9 +94,15 @@ fn kubelet_words(cluster: &Cluster, stage: &Stage, hosts: &str) -> String {
     let pool = wave.and_then(|wave| wave.pool.as_ref()).map(|pool| format!("pool {pool}: ")).unwrap_or_default();
     let soak = wave.map(|wave| wave.soak.as_secs()).filter(|seconds| *seconds > 0);
     let soak = soak.map(|seconds| format!(", and looked at for {seconds} s before the next")).unwrap_or_default();
+    // A kubelet of another version starts what runs beside it anew.
+    let away = match stage.hosts.len() - workers {
+        0 => String::new(),
+        _ if cluster.is_highly_available() => format!("; {ONE_AWAY}"),
+        _ => format!("; {ALL_AWAY}"),
+    };
     match drained {
-        0 => format!("{pool}{hosts}{at_once}: started anew, and pods stay{soak}"),
-        _ => format!("{pool}{hosts}{at_once}: drained, which may wait {minutes} min a node{soak}"),
+        0 => format!("{pool}{hosts}{at_once}: started anew, and pods stay{soak}{away}"),
+        _ => format!("{pool}{hosts}{at_once}: drained, which may wait {minutes} min a node{soak}{away}"),
     }
 }
 

@@ -37,8 +37,19 @@ pub struct Way {
     pub left_out: BTreeSet<String>,
     /// What is in its way, or may be; without what does not matter.
     pub found: Vec<Found>,
+    /// Hosts whose members of etcd are starting after a run that was cut off, where these are all that is in its way: [`super::upgrade`] waits for them.
+    pub awaited: BTreeSet<String>,
     /// What its one stage would change, where components alone are meant: no stage is left of it if that is nothing.
     pub plan: Option<Plan>,
+}
+
+impl Way {
+    /// What has to be mended before it can be gone, each as an error. Nothing where what is in the way is awaited: it comes by itself.
+    #[must_use]
+    pub fn blocking(&self) -> Vec<Failure> {
+        let blocking = self.found.iter().filter(|found| found.blocks && self.awaited.is_empty());
+        blocking.map(super::blocking).collect()
+    }
 }
 
 impl UpgradeRequest<'_> {
@@ -49,15 +60,14 @@ impl UpgradeRequest<'_> {
         let mut told = BTreeSet::new();
         loop {
             let base = self.meant().base(tolerance, context).await?;
-            let way = self.way(&base)?;
-            let awaited = awaited(&way.found, members_begun(self.cluster, &base.seen, &context.controller.id));
-            if awaited.is_empty() || Instant::now() >= until {
+            let way = self.way(&base, context)?;
+            if way.awaited.is_empty() || Instant::now() >= until {
                 let way = self.planned(way, tolerance, context).await?;
                 return Ok((base, way));
             }
-            for host in awaited.into_iter().filter(|host| told.insert((*host).to_owned())) {
+            for host in way.awaited.into_iter().filter(|host| told.insert(host.clone())) {
                 let within_milliseconds = u64::try_from(COMES_BACK_WITHIN.as_millis()).unwrap_or(u64::MAX);
-                context.events.send(EventKind::MemberAwaited { host: host.to_owned(), within_milliseconds });
+                context.events.send(EventKind::MemberAwaited { host, within_milliseconds });
             }
             // Not a wait for time to pass but the interval between two looks at what has its own deadline.
             tokio::time::sleep(PAUSE).await;
@@ -68,7 +78,7 @@ impl UpgradeRequest<'_> {
         self.cluster.position_of("spec.kubernetesVersion").map_or_else(|| "spec.kubernetesVersion".to_owned(), ToString::to_string)
     }
 
-    fn way(&self, base: &Base) -> Result<Way, Vec<Failure>> {
+    fn way(&self, base: &Base, context: &Context) -> Result<Way, Vec<Failure>> {
         // To go back nothing new is needed.
         if self.turn != Turn::TakeBack {
             all_there(&self.bundle, self.cluster)?;
@@ -87,12 +97,14 @@ impl UpgradeRequest<'_> {
         };
         let to = leads_to(self.turn, &running, self.to);
         let found = self.found(base, &to);
-        Ok(Way { running, to, hops, stages, left_out: base.left_out.keys().cloned().collect(), found, plan: None })
+        let awaited = awaited(&found, members_begun(self.cluster, &base.seen, &context.controller.id));
+        let (awaited, left_out) = (awaited.into_iter().map(str::to_owned).collect(), base.left_out.keys().cloned().collect());
+        Ok(Way { running, to, hops, stages, left_out, found, awaited, plan: None })
     }
 
     /// The way, as far as it is known by what was seen.
     pub(super) async fn planned_way(&self, base: &Base, tolerance: Tolerance, context: &Context) -> Result<Way, Vec<Failure>> {
-        self.planned(self.way(base)?, tolerance, context).await
+        self.planned(self.way(base, context)?, tolerance, context).await
     }
 
     /// With what its stage would change where components alone are meant.
