@@ -3,6 +3,8 @@
 use super::kubelet::running;
 use super::ready::{CLIENT_CERTIFICATE, kubelets_own_has_ended};
 use super::record::Record;
+use super::stand_in;
+use super::tasks_of::TASKS_OF;
 use crate::change::{Change, ChangeKind, Verdict, seen};
 use crate::observe::{Look, Observations, PathState};
 use crate::resources::Act;
@@ -39,14 +41,16 @@ const FILES: [&str; 2] = ["/var/lib/kubelet/config.yaml", "/var/lib/kubelet/kube
 /// A node whose kubelet's certificate has ended is Ready in words until the controller manager has missed it for a minute, and kubeadm lets none join in
 /// the place of one that is: so it is asked again meanwhile.
 ///
-/// What the kubelet shows was put there before, and stays.
+/// What the kubelet shows was put there before, and stays. Where it gets another version, the host's load balancer is stood in for ([`stand_in`]).
 ///
 /// A kubelet asks for its certificate in the background, and for the cluster's objects as nobody in the meantime. Those requests are refused
 /// and not made again for seconds; a pod that comes before the services have been read is not tried again for 10 to 15 s
 /// (`backOffPeriod` of the kubelet's pod workers). So it begins anew once it is somebody.
 const SCRIPT: &str = "systemctl daemon-reload
 if [ -z \"$joins\" ] && [ -s /etc/kubernetes/kubelet.conf ] && { [ -h /var/lib/kubelet/pki/kubelet-client-current.pem ] || [ -s /var/lib/kubelet/pki/kubelet-client-current.pem ]; }; then
+  stand_in_begins
   kubeadm init phase kubelet-start --config=/run/kokctl/kubelet.yaml
+  stand_in_ends
 else
   systemctl stop kubelet.service
   left=18
@@ -68,7 +72,9 @@ fi
 
 /// With a kubeconfig that is there the kubelet needs its files and its start.
 const START: &str = "systemctl daemon-reload
+stand_in_begins
 kubeadm init phase kubelet-start --config=/run/kokctl/kubelet.yaml
+stand_in_ends
 ";
 
 /// The inputs are gone when the step ends, however it ends: here where the job could not be started, and in the job where nobody is left to
@@ -128,7 +134,8 @@ impl Join {
         fragment.put("/run/kokctl/kubelet.yaml", 0o600, Content::Bytes(self.kubelet.as_bytes()));
         let become_node = if self.by_issued { START } else { SCRIPT };
         let joins = if Self::needs_token(change) && !self.by_issued { "joins=yes\n" } else { "joins=\n" };
-        let script = format!("{FORGET_INPUTS}{}{joins}{become_node}{}", self.record().forget(), self.record().keep());
+        let functions = format!("{TASKS_OF}{}", stand_in::functions());
+        let script = format!("{FORGET_INPUTS}{functions}{}{joins}{become_node}{}", self.record().forget(), self.record().keep());
         fragment.feed(Content::Bytes(script.as_bytes()), "job join");
         Act::Script(fragment)
     }

@@ -47,6 +47,7 @@ mod remove_addons;
 mod remove_node;
 mod reset;
 mod signing_certificate;
+mod stand_in;
 mod static_pods;
 mod static_pods_settled;
 mod tasks_of;

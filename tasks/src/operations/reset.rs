@@ -77,6 +77,7 @@ kubeadm=/usr/local/bin/kubeadm
 systemctl disable --now kokctl-keepalived.service 2>/dev/null
 rm -f /etc/systemd/system/kokctl-keepalived.service /etc/systemd/system/kokctl-keepalived-check.service
 if [ -e /var/lib/kokctl/made/user-kokctl-vip ] && id -u kokctl-vip >/dev/null 2>&1; then userdel kokctl-vip || exit 1; fi
+systemctl stop kokctl-stand-in.service 2>/dev/null
 systemctl disable --now kubelet.service 2>&1
 thaw() { for state in $(find /sys/fs/cgroup/freezer/kubepods* -name freezer.state 2>/dev/null); do echo THAWED >"$state"; done; }
 thaw
