@@ -77,9 +77,9 @@ fn plan(view: &HostView<'_>, draft: &mut Draft<'_>) -> Result<(), Refusal> {
     }
     let configuration = kubeadm_configuration::bootstrap(view)?;
     let etcd = etcd_answers(view, draft);
-    preflight(view, draft, &configuration, etcd.as_ref());
-    let manifests = manifests(view, draft, &configuration)?;
-    let kubelet = kubelet_of_plane::start(view, draft, &configuration, &manifests)?;
+    preflight(view, draft, configuration, etcd.as_ref());
+    let manifests = manifests(view, draft, configuration)?;
+    let kubelet = kubelet_of_plane::start(view, draft, configuration, &manifests)?;
     // What an upgrade brings has to be what answers, at the host's own address.
     let version = view.cluster().underway.as_ref().map(|_| view.cluster().plane_version(view.host).clone());
     let ready = draft.add(READY, Operation::ApiServerReady(ApiServerReady { version }));
@@ -104,7 +104,7 @@ fn plan(view: &HostView<'_>, draft: &mut Draft<'_>) -> Result<(), Refusal> {
     }
     mark(view, draft, &ready)?;
     if !is_kept_elsewhere(view.cluster(), AuthorityKind::Kubernetes) {
-        finalize(view, draft, &configuration, &kubelet, &ready);
+        finalize(view, draft, configuration, &kubelet, &ready);
     }
     still_ready::plan(view, draft, &[KUBELET, node_step(view.cluster())])
 }
@@ -224,8 +224,8 @@ fn endpoint(view: &HostView<'_>, draft: &mut Draft<'_>, administrators: &StepId)
 /// What one control plane does for all.
 fn cluster_wide(view: &HostView<'_>, draft: &mut Draft<'_>, administrators: &StepId, endpoint: Option<&StepId>) -> Result<(), Refusal> {
     let uploaded = kubeadm_configuration::cluster(view)?;
-    let of_addons = kubeadm_configuration::addons_source(view, &uploaded);
-    let (step, path, source) = (uploaded.step, uploaded.path, uploaded.source);
+    let of_addons = kubeadm_configuration::addons_source(view, uploaded);
+    let (step, path, source) = (uploaded.step, uploaded.path.clone(), uploaded.source.clone());
     let control_planes = view.cluster().control_planes().map(|host| host.name.clone()).collect();
     let recorded = is_kept_elsewhere(view.cluster(), AuthorityKind::Kubernetes);
     let upload = UploadConfiguration { configuration: path.clone(), source, control_planes, recorded };

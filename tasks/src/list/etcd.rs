@@ -43,10 +43,10 @@ fn plan(view: &HostView<'_>, draft: &mut Draft<'_>) -> Result<(), Refusal> {
     let of_member = kubeadm_configuration::cluster(view)?;
     let manifest = StaticPods {
         component: Component::Etcd,
-        configuration: configuration.path,
-        of_member: Some(of_member.path),
-        source: configuration.of_etcd.source,
-        source_alone: configuration.of_etcd.alone,
+        configuration: configuration.path.clone(),
+        of_member: Some(of_member.path.clone()),
+        source: configuration.of_etcd.source.clone(),
+        source_alone: configuration.of_etcd.alone.clone(),
     };
     let manifest = draft.add(MANIFEST, Operation::StaticPods(manifest));
     if view.joins_etcd() {

@@ -1,5 +1,6 @@
 //! kubeadm and its configuration on a control plane.
 
+use std::cell::OnceCell;
 use std::net::SocketAddr;
 
 use kok_crds::model::{Cluster, Host};
@@ -44,7 +45,23 @@ pub(crate) const CONFIGURATION_FOLDER: &str = "/etc/kubernetes/kokctl";
 /// How kubeadm calls what it patches of CoreDNS.
 const DNS: &str = "corednsdeployment";
 
+/// Both configurations of a host, once somebody has asked for them: several tasks do, and each of them is many documents.
+#[derive(Debug, Default)]
+pub struct Configurations {
+    bootstrap: OnceCell<Configuration>,
+    cluster: OnceCell<Configuration>,
+}
+
+/// What is there, or what is made now.
+fn once(cell: &OnceCell<Configuration>, make: impl FnOnce() -> Result<Configuration, Refusal>) -> Result<&Configuration, Refusal> {
+    match cell.get() {
+        Some(configuration) => Ok(configuration),
+        None => make().map(|configuration| cell.get_or_init(|| configuration)),
+    }
+}
+
 /// One of the two configurations of a control plane.
+#[derive(Debug)]
 pub(super) struct Configuration {
     /// The step that writes it.
     pub(super) step: StepName<'static>,
@@ -64,7 +81,7 @@ pub(super) struct Configuration {
 }
 
 /// The sum of what counts of a configuration, and what it was as long as the host was the only control plane.
-#[derive(Clone)]
+#[derive(Debug, Clone)]
 pub(super) struct Sums {
     pub(super) source: String,
     pub(super) alone: Option<String>,
@@ -118,7 +135,11 @@ impl Makes {
 
 /// The configuration by which this host's manifests are made: etcd founds a new cluster, with all members at once, or joins the one that runs. It
 /// never leaves the host, and what counts for a member's first start only is no reason to make a manifest anew.
-pub(super) fn bootstrap(view: &HostView<'_>) -> Result<Configuration, Refusal> {
+pub(super) fn bootstrap<'a>(view: &HostView<'a>) -> Result<&'a Configuration, Refusal> {
+    once(&view.configurations.bootstrap, || make_bootstrap(view))
+}
+
+fn make_bootstrap(view: &HostView<'_>) -> Result<Configuration, Refusal> {
     let step = BOOTSTRAP;
     let founding = (!view.cluster().has_etcd_units()).then(|| founding(view));
     let text = whole(view, (Of::Host, Makes::Manifests), founding)?;
@@ -141,7 +162,11 @@ fn sums(view: &HostView<'_>, makes: Makes) -> Result<Sums, Refusal> {
 
 /// The configuration that is uploaded and that later joins and upgrades read: an etcd member that has lost its data must not found a
 /// second cluster. What it says of the host from which it is uploaded does not count.
-pub(super) fn cluster(view: &HostView<'_>) -> Result<Configuration, Refusal> {
+pub(super) fn cluster<'a>(view: &HostView<'a>) -> Result<&'a Configuration, Refusal> {
+    once(&view.configurations.cluster, || make_cluster(view))
+}
+
+fn make_cluster(view: &HostView<'_>) -> Result<Configuration, Refusal> {
     let step = CLUSTER;
     let text = whole(view, (Of::Cluster, Makes::Etcd), None)?;
     // With one control plane there is no other to upload it, and clusters that are there have the sum of the whole.
@@ -265,7 +290,8 @@ fn plan(view: &HostView<'_>, draft: &mut Draft<'_>) -> Result<(), Refusal> {
     draft.add(KUBECTL, binary("kubectl")?);
     let own = view.id(OWN_FOLDER);
     for configuration in [bootstrap(view)?, cluster(view)?] {
-        let step = draft.add(configuration.step, Resource::File(File::text(configuration.path, configuration.text).mode(0o600)));
+        let file = File::text(configuration.path.clone(), configuration.text.clone()).mode(0o600);
+        let step = draft.add(configuration.step, Resource::File(file));
         draft.needs(&step, &own, Reason::Inside);
     }
     Ok(())

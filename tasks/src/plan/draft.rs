@@ -13,6 +13,7 @@ use crate::bundle::{BundleFile, BundleImage};
 use crate::facts::HostFacts;
 use crate::gate::{Disruption, Need};
 use crate::given::Given;
+use crate::list::kubeadm_configuration::Configurations;
 use crate::membership::Membership;
 use crate::observe::{ApiServerState, KubernetesState, Observations};
 use crate::resources::Resource;
@@ -48,6 +49,8 @@ pub struct HostView<'a> {
     /// The cluster's id: what stands on a host that belongs to it, or a new one. Nothing while some of its hosts were not asked, for one of
     /// them may have it.
     pub cluster_id: Option<&'a str>,
+    /// What was made for the host that several tasks ask for.
+    pub configurations: &'a Configurations,
 }
 
 impl<'a> HostView<'a> {

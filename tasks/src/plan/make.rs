@@ -21,6 +21,7 @@ use crate::facts::HostFacts;
 use crate::holder::Standing;
 use crate::list::TASKS;
 use crate::list::host::{claim, cluster_id};
+use crate::list::kubeadm_configuration::Configurations;
 use crate::list::resources::with_ours;
 use crate::list::{packages, trust};
 use crate::observe::{Looks, Observations};
@@ -209,10 +210,11 @@ pub(super) fn drafts<'a>(inputs: &'a Inputs<'a>, seen: &'a Seen, expected: &'a H
     // Once for all hosts, for each of them may have it.
     let cluster_id = cluster_id(inputs, seen);
     let cluster_id = cluster_id.as_deref();
+    let configurations: Vec<Configurations> = inputs.cluster.hosts.iter().map(|_| Configurations::default()).collect();
     for task in TASKS {
-        for host in &inputs.cluster.hosts {
+        for (host, configurations) in inputs.cluster.hosts.iter().zip(&configurations) {
             let facts = seen.facts(&host.name).unwrap_or(expected);
-            let view = HostView { inputs, host, seen, facts, cluster_id };
+            let view = HostView { inputs, host, seen, facts, cluster_id, configurations };
             let mut draft = Draft::new(&host.name, task.name);
             match (task.plan)(&view, &mut draft) {
                 Ok(()) => drafts.push(draft),

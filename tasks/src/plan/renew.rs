@@ -10,6 +10,7 @@ use super::select::Selection;
 use crate::bundle::{Bundle, FORMAT};
 use crate::completed::completed;
 use crate::facts::HostFacts;
+use crate::list::kubeadm_configuration::Configurations;
 use crate::list::renew;
 use crate::observe::Looks;
 use crate::preconditions;
@@ -53,7 +54,8 @@ pub(super) fn of_hosts(
     let (mut plan, mut edges) = (Plan::default(), Vec::new());
     for host in cluster.hosts.iter().filter(|host| is_meant(host)) {
         let facts = seen.facts(&host.name).unwrap_or(&expected);
-        let view = HostView { inputs: &inputs, host, seen, facts, cluster_id: None };
+        let configurations = &Configurations::default();
+        let view = HostView { inputs: &inputs, host, seen, facts, cluster_id: None, configurations };
         for draft in drafts(&view).map_err(|refusal| vec![refusal])? {
             edges.extend(enter(&mut plan, draft).map_err(|refusal| vec![refusal])?);
         }

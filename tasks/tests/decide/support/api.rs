@@ -120,8 +120,8 @@ impl Api {
 
 /// Whether the host has an image of that name.
 fn has_image(host: &Host, name: &str) -> bool {
-    let part = format!("/{name}:");
-    host.images.keys().any(|reference| reference.contains(&part))
+    let is_it = |last: &str| last.strip_prefix(name).is_some_and(|tag| tag.starts_with(':'));
+    host.images.keys().any(|reference| reference.rsplit_once('/').is_some_and(|(_, last)| is_it(last)))
 }
 
 /// Whether the static pods of these names run on a host.
@@ -137,10 +137,10 @@ fn runs(host: &Host, names: &[&str]) -> bool {
 
 /// Whether etcd does not end at once, by what its manifest says: without data it joins nobody, and without a file that it is to read it ends.
 fn etcd_begins(host: &Host) -> bool {
-    let manifest = host.text("/etc/kubernetes/manifests/etcd.yaml");
-    let reads_all = !manifest.contains(FOUNDERS_LINK) || host.has(FOUNDERS_LINK);
-    let joins = manifest.contains("--initial-cluster=");
-    reads_all && (host.has(MEMBER_DATA) || joins || !manifest.contains("--initial-cluster-state=existing"))
+    let says = |part: &str| host.text("/etc/kubernetes/manifests/etcd.yaml").contains(part);
+    let reads_all = || host.has(FOUNDERS_LINK) || !says(FOUNDERS_LINK);
+    let begins = || host.has(MEMBER_DATA) || says("--initial-cluster=") || !says("--initial-cluster-state=existing");
+    reads_all() && begins()
 }
 
 /// Whether a unit's member does what it is to do when it is started first: it joins those that expect it, by the list that they have, and founds nothing
