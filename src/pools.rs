@@ -8,6 +8,10 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 /// link share it.
 pub const STREAMS: usize = 4;
 
+/// Control planes and members of etcd of a cluster in use that are given artifacts at the same time: each unpacks hundreds of megabytes beside its member,
+/// which flushes every write to the same disk, and etcd is as quick as the quicker half of them.
+pub const STREAMS_IN_USE: usize = 1;
+
 /// Handshakes of this process at the same time: each costs both sides public-key operations, and more of them only make each one later,
 /// until LoginGraceTime cuts them off.
 pub const HANDSHAKES: usize = 32;
@@ -28,6 +32,7 @@ pub const CONTROL_PLANES: usize = 1;
 #[derive(Debug, Clone)]
 pub struct Pools {
     streams: Arc<Semaphore>,
+    streams_in_use: Arc<Semaphore>,
     etcd: Arc<Semaphore>,
     control_planes: Arc<Semaphore>,
     workers: Arc<Semaphore>,
@@ -58,7 +63,13 @@ impl Pools {
 
     fn of_sizes(streams: usize, workers: usize) -> Self {
         let pool = |capacity| Arc::new(Semaphore::new(capacity));
-        Self { streams: pool(streams), etcd: pool(ETCD), control_planes: pool(CONTROL_PLANES), workers: pool(workers) }
+        Self {
+            streams: pool(streams),
+            streams_in_use: pool(STREAMS_IN_USE),
+            etcd: pool(ETCD),
+            control_planes: pool(CONTROL_PLANES),
+            workers: pool(workers),
+        }
     }
 
     /// For a run on one cluster, of which so many workers may be away at the same time: what another run disturbs is of another cluster.
@@ -82,5 +93,11 @@ impl Pools {
     #[must_use]
     pub fn try_stream(&self) -> Option<OwnedSemaphorePermit> {
         Arc::clone(&self.streams).try_acquire_owned().ok()
+    }
+
+    /// The right to give an artifact to a control plane or member of etcd that is in use, if somebody may. It is given back when it is dropped.
+    #[must_use]
+    pub fn try_stream_in_use(&self) -> Option<OwnedSemaphorePermit> {
+        Arc::clone(&self.streams_in_use).try_acquire_owned().ok()
     }
 }

@@ -118,9 +118,10 @@ impl<'a> Schedule<'a> {
     }
 
     /// The next stream of a host that has none at work: the one that the longest chain of others waits for. The same again until it is begun.
-    /// Where nothing more may be sent, the next one that its host fetches.
-    pub(super) fn next_stream(&self, may_send: bool) -> Option<&'a Step> {
-        self.at(self.queue.next_stream(|place| may_send || !self.is_sent_at(place))?)
+    /// Where nothing more may be sent, the next one that its host fetches; and only of those that may have one.
+    pub(super) fn next_stream(&self, may_send: bool, may_have: impl Fn(&Step) -> bool) -> Option<&'a Step> {
+        let may_begin = |place| (may_send || !self.is_sent_at(place)) && self.at(place).is_some_and(&may_have);
+        self.at(self.queue.next_stream(may_begin)?)
     }
 
     /// Whether a change is sent as a stream.

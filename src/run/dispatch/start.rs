@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use kok_crds::model::{Cluster, Host};
 use kok_tasks::plan::Step;
 use tokio::sync::OwnedSemaphorePermit;
 use tokio::time::Instant;
@@ -12,6 +13,15 @@ use super::seeded::seeded;
 use super::{Dispatcher, Message};
 use crate::clock::Clock;
 use crate::event::EventKind;
+
+/// What an order holds of the pools for as long as it is at work.
+type Permits = [Option<OwnedSemaphorePermit>; 2];
+
+/// Whether what a cluster needs at every moment runs on a host: an upgrade begins where it works.
+fn is_in_use(cluster: &Cluster, host: &str) -> bool {
+    let is_needed = |host: &&Host| host.roles.control_plane || host.roles.etcd;
+    cluster.underway.is_some() && cluster.hosts.iter().filter(is_needed).any(|needed| needed.name == host)
+}
 
 impl<H: Hosts> Dispatcher<'_, H> {
     /// Begins everything that can begin. All of it is on the disk before any of it is sent: what may have been begun on a host stands in the
@@ -26,7 +36,7 @@ impl<H: Hosts> Dispatcher<'_, H> {
         if !orders.is_empty() && !seeded!(NotFlushed) {
             self.events.flush();
         }
-        orders.into_iter().for_each(|(order, permit)| self.send(order, permit));
+        orders.into_iter().for_each(|(order, permits)| self.send(order, permits));
         self.begin_waits();
         for host in std::mem::take(&mut self.to_look) {
             self.start_look(&host);
@@ -34,7 +44,7 @@ impl<H: Hosts> Dispatcher<'_, H> {
         self.ask_gate();
     }
 
-    fn scripts(&mut self) -> Vec<(Order, Option<OwnedSemaphorePermit>)> {
+    fn scripts(&mut self) -> Vec<(Order, Permits)> {
         let mut orders = Vec::new();
         loop {
             let steps = self.schedule.next_script();
@@ -43,7 +53,7 @@ impl<H: Hosts> Dispatcher<'_, H> {
             }
             self.passed(&steps);
             match self.begin(Lane::Scripts, &steps) {
-                Some(order) => orders.push((order, None)),
+                Some(order) => orders.push((order, Permits::default())),
                 None => return orders,
             }
         }
@@ -73,14 +83,17 @@ impl<H: Hosts> Dispatcher<'_, H> {
 
     /// What most others wait for comes first: on one host the programs and images of a control plane before those of pods, and among
     /// hosts the control plane before workers.
-    fn streams(&mut self) -> Vec<(Order, Option<OwnedSemaphorePermit>)> {
+    fn streams(&mut self) -> Vec<(Order, Permits)> {
         let mut orders = Vec::new();
         loop {
-            let permit = self.pools.try_stream();
-            let Some(step) = self.schedule.next_stream(permit.is_some()) else { return orders };
+            let (sent, in_use) = (self.pools.try_stream(), self.pools.try_stream_in_use());
+            let cluster = Arc::clone(&self.cluster);
+            let may_have = |step: &Step| in_use.is_some() || !is_in_use(&cluster, &step.host);
+            let Some(step) = self.schedule.next_stream(sent.is_some(), may_have) else { return orders };
             // What a host fetches for itself takes nothing of this machine's line.
-            let permit = permit.filter(|_| self.schedule.is_sent(&step.id));
-            orders.extend(self.begin(Lane::Streams, &[step]).map(|order| (order, permit)));
+            let sent = sent.filter(|_| self.schedule.is_sent(&step.id));
+            let permits = [sent, in_use.filter(|_| is_in_use(&cluster, &step.host))];
+            orders.extend(self.begin(Lane::Streams, &[step]).map(|order| (order, permits)));
         }
     }
 
@@ -100,12 +113,12 @@ impl<H: Hosts> Dispatcher<'_, H> {
         Some(Order { host, lane, steps, attempt, deadline })
     }
 
-    fn send(&mut self, order: Order, permit: Option<OwnedSemaphorePermit>) {
+    fn send(&mut self, order: Order, permits: Permits) {
         self.acting += 1;
         let hosts = Arc::clone(&self.hosts);
         self.working.spawn(async move {
             let result = hosts.act(&order).await;
-            drop(permit);
+            drop(permits);
             Message::Acted { order, result }
         });
     }

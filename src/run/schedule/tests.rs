@@ -45,7 +45,7 @@ fn id(text: &str) -> StepId {
 fn begin(schedule: &mut Schedule<'_>) -> Vec<Vec<StepId>> {
     let mut begun = Vec::new();
     loop {
-        let single = [schedule.next_stream(true), schedule.next_wait()].into_iter().flatten().map(|step| vec![step.id.clone()]);
+        let single = [schedule.next_stream(true, |_| true), schedule.next_wait()].into_iter().flatten().map(|step| vec![step.id.clone()]);
         let mut next: Vec<Vec<StepId>> = single.collect();
         next.push(schedule.next_script().into_iter().map(|step| step.id.clone()).collect());
         next.retain(|batch| !batch.is_empty());

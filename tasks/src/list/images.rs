@@ -1,6 +1,6 @@
 //! The images that a host's roles need, and no others.
 
-use kok_crds::model::Delivery;
+use kok_crds::model::{Delivery, Host};
 
 use super::{Task, container_runtime, mirrors, network, network_check};
 use crate::bundle::BundleImage;
@@ -69,8 +69,17 @@ fn add(view: &HostView<'_>, draft: &mut Draft<'_>, step: StepName<'_>, image: &B
 
 /// Says that a step starts containers of these images, as far as they are any.
 pub(super) fn needed_by(view: &HostView<'_>, draft: &mut Draft<'_>, step: &StepId, images: &[StepName<'static>]) {
-    let is_unit = |image: StepName<'_>| image == ETCD && view.cluster().has_etcd_units();
-    for image in images.iter().copied().filter(|image| !is_unit(*image)) {
-        draft.needs(step, &view.id(image), Reason::StartsImage);
-    }
+    containers(view, images).for_each(|image| draft.needs(step, &view.id(image), Reason::StartsImage));
+}
+
+/// Says that another host has these images before a step.
+pub(super) fn needed_on(view: &HostView<'_>, draft: &mut Draft<'_>, step: &StepId, host: &Host, images: &[StepName<'static>]) {
+    let reason = || Reason::Because("all control planes have their images before the first one rests");
+    containers(view, images).for_each(|image| draft.needs(step, &image.on(&host.name), reason()));
+}
+
+/// Those of these images of which containers are made.
+fn containers<'a>(view: &HostView<'_>, images: &'a [StepName<'static>]) -> impl Iterator<Item = StepName<'static>> + use<'a> {
+    let has_units = view.cluster().has_etcd_units();
+    images.iter().copied().filter(move |image| !(*image == ETCD && has_units))
 }

@@ -10,6 +10,7 @@ use super::{
     api_server, certificates, container_runtime, control_plane, etcd, images, joining_member, kubeadm_configuration, kubelet,
     kubelet_serving, names, node_dns, rolling, still_ready, vacated,
 };
+use crate::membership::peer_url;
 use crate::observe::{API_SERVER, CONTROLLERS, Installed};
 use crate::operations::{KubeletStart, Operation, PlaneRests};
 use crate::plan::{Draft, HostView, Reason, Refusal, StepId};
@@ -93,21 +94,36 @@ fn has_others(view: &HostView<'_>) -> bool {
 
 /// Its turn begins, with pods that leave its node where they have to.
 fn rests(view: &HostView<'_>, draft: &mut Draft<'_>, (configuration, kubelet): (&Configuration, &StepId)) -> Result<(), Refusal> {
-    let rests = draft.add(control_plane::RESTS, Operation::PlaneRests(PlaneRests));
+    let rests = draft.add(control_plane::RESTS, Operation::PlaneRests(PlaneRests { leaders: leaders(view) }));
     rolling::restarts_api_server(view, draft, &rests);
     needed_by(view, draft, &rests);
     api_server::needed_by(view, draft, &rests)?;
     for needed in [KUBEADM, configuration.step, control_plane::PREFLIGHT, kubeadm_configuration::KUBECTL] {
         draft.needs(&rests, &view.id(needed), Reason::Because("whatever the next start needs is there before it rests"));
     }
+    // A disk that is full or an image that does not come is found before anything rests, and whoever answers meanwhile has nothing else to do.
+    let planes = view.founded_planes();
+    for other in planes.iter().filter(|other| other.name != view.host.name) {
+        images::needed_on(view, draft, &rests, other, &images::CONTROL_PLANE);
+    }
     draft.follows(kubelet, &rests, Reason::Because("nothing of the control plane works until it is started"));
     let begins = vacated::before(view, draft, &rests)?.unwrap_or(rests);
     rolling::needed_by(view, draft, &begins);
-    let before = view.founded_planes().into_iter().take_while(|host| host.name != view.host.name).last();
+    let before = planes.into_iter().take_while(|host| host.name != view.host.name).last();
     if let Some(before) = before {
         draft.needs(&begins, &control_plane::CONTROLLERS.on(&before.name), Reason::Because(control_plane::ONE_GOES_ON));
     }
     Ok(())
+}
+
+/// Members that may lead etcd instead of the host's: the ones before it have had their turn.
+fn leaders(view: &HostView<'_>) -> Vec<String> {
+    if view.cluster().has_etcd_units() {
+        return Vec::new();
+    }
+    let planes = view.founded_planes();
+    let (before, after) = planes.split_at(planes.iter().position(|host| host.name == view.host.name).unwrap_or(planes.len()));
+    before.iter().rev().chain(after.iter().skip(1)).map(|host| peer_url(host)).collect()
 }
 
 /// Says that a step which writes manifests does so while nothing starts what they say.

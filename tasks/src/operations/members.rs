@@ -69,6 +69,29 @@ else
 fi
 "#;
 
+/// Another member leads instead of the host's own, if that one does: the first that takes it of those that are reached there. For a static pod's member. Where
+/// nobody takes it, that one goes on.
+const GIVE_LEAD: &str = r#"give_lead() {
+  status=$(etcd /v3/maintenance/status '{}') || return 0
+  own=$(printf '%s\n' "$status" | sed -n 's/.*"member_id":"\([0-9]*\)".*/\1/p')
+  leader=$(printf '%s\n' "$status" | sed -n 's/.*"leader":"\([0-9]*\)".*/\1/p')
+  [ -n "$own" ] && [ "$own" = "$leader" ] || return 0
+  for url; do
+    id=$(id_of "$url") || :
+    [ -z "$id" ] || ! lead "$id" >/dev/null 2>&1 || return 0
+  done
+}
+"#;
+
+/// A script that gives the lead away.
+pub(super) fn give_lead(to: &[String]) -> String {
+    if to.is_empty() {
+        return String::new();
+    }
+    let urls: Vec<String> = to.iter().map(|url| quote(url)).collect();
+    format!("{ASK}{GIVE_LEAD}give_lead {}\n", urls.join(" "))
+}
+
 /// The list that the asked member has, or what it says instead.
 fn list(seen: &Observations) -> Result<&EtcdMember, Verdict> {
     match &seen.etcd {

@@ -1,5 +1,6 @@
 //! Before a kubelet of another version starts, which makes all static pods anew.
 
+use super::members::give_lead;
 use super::tasks_of::end_scripts;
 use crate::change::{Change, ChangeKind, Verdict, seen};
 use crate::observe::{API_SERVER, CONTROLLERS, Look, Observations};
@@ -8,9 +9,14 @@ use crate::script::{Content, Fragment};
 
 /// The host's kubelet rests, and API server, controller manager and scheduler have ended in their own time: clients have gone to others, and leases are given back
 /// while there is an API server to give them to. From then on manifests may be written, and all of them count at once when a kubelet starts again. etcd goes on
-/// until then.
+/// until then; another member leads it before, while nobody else has anything to do: what is proposed to a leader that gives the lead away is lost, and whoever asked
+/// waits for 7 s (etcd's `ReqTimeout`). One that is asked to end does it by itself, but in the middle of everything.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct PlaneRests;
+pub struct PlaneRests {
+    /// Where the others reach the members that may lead instead of the host's own, those first that have had their turn, so that the lead is not given away again. Empty
+    /// where that one goes on, or is alone.
+    pub leaders: Vec<String>,
+}
 
 const KUBELET: &str = "kubelet.service";
 
@@ -37,7 +43,7 @@ impl PlaneRests {
 
     /// What does not end is killed as its kubelet would have done.
     pub(super) fn act(&self, _: &Change) -> Act {
-        let script = format!("systemctl stop {KUBELET}\n{}", end_scripts(&ENDS));
+        let script = format!("systemctl stop {KUBELET}\n{}{}", give_lead(&self.leaders), end_scripts(&ENDS));
         let mut fragment = Fragment::default();
         fragment.feed(Content::Bytes(script.as_bytes()), "job plane-rests");
         Act::Script(fragment)

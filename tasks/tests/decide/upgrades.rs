@@ -162,6 +162,8 @@ fn control_planes_change_in_turn_and_nothing_else_does() {
             assert!(changed.contains(&format!("{host}/{step}")), "{step}: {changed:?}");
         }
         ordered(&plan, &[(host, "images", "kube-apiserver"), (host, "control-plane", "rests"), (host, "control-plane", "manifests")]);
+        // An image that does not come to the last one is found before the first one rests.
+        ordered(&plan, &[(host, "images", "kube-scheduler"), ("cp1", "control-plane", "rests")]);
     }
     ordered(
         &plan,
@@ -176,6 +178,20 @@ fn control_planes_change_in_turn_and_nothing_else_does() {
     let kubelet = |step: &String| step.ends_with("/kubelet/kubelet") || step.starts_with("worker");
     let shared = |step: &String| step.ends_with("/uploaded") || step.ends_with("/addons");
     assert!(!changed.iter().any(|step| certificate(step) || kubelet(step) || shared(step)), "{changed:?}");
+}
+
+/// Whoever leads etcd gives the lead to one that has had its turn, while there is one.
+#[test]
+fn the_lead_goes_to_who_has_had_its_turn() {
+    let world = with_patch();
+    let plan = plan_of(&world, &named(&way(&world, &paused()), StageName::ControlPlanes));
+    let of = |host: &str| match &plan.step(&step_id(host, "control-plane", "rests")).unwrap().action {
+        Action::Operation(Operation::PlaneRests(rests)) => rests.leaders.clone(),
+        other => panic!("{other:?}"),
+    };
+    let all = PLANES.map(|host| format!("https://{}:2380", world.cluster.host(host).unwrap().address));
+    let others = |places: [usize; 2]| places.map(|place| all[place].clone()).to_vec();
+    assert_eq!(PLANES.map(of), [others([1, 2]), others([0, 2]), others([1, 0])]);
 }
 
 /// With the first alone, the others keep what they have, their patch of etcd too.

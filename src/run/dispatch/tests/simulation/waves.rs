@@ -20,8 +20,9 @@ fn file(version: &str, serial: &str) -> Cluster {
     ))
 }
 
-/// How the stage of workers goes where so many may be away.
-fn upgraded(serial: &str) -> Wave {
+/// How the stage of workers goes where so many may be away, after the one of control planes.
+fn upgraded(serial: &str) -> (Wave, Wave) {
+    let mut of_planes = None;
     let mut world = upgradable(file(OLD, serial));
     for stage in upgrading::Command::default().stages_to(file(NEW, serial), &world).unwrap() {
         let is_of_workers = stage.name == StageName::Kubelets && stage.hosts.iter().any(|host| host.starts_with("worker"));
@@ -29,8 +30,10 @@ fn upgraded(serial: &str) -> Wave {
         let plan = world.plan();
         let wave;
         (wave, world) = lived(world, &plan);
-        if is_of_workers {
-            return wave;
+        match of_planes {
+            Some(of_planes) if is_of_workers => return (of_planes, wave),
+            None if stage.name == StageName::ControlPlanes => of_planes = Some(wave),
+            _ => {}
         }
     }
     panic!("no stage has workers");
@@ -47,11 +50,14 @@ fn lived(world: World, plan: &Plan) -> (Wave, World) {
 }
 
 /// Workers that are away, each from the step that keeps pods from it to its last one.
+#[derive(Clone, Copy)]
 struct Wave {
     /// So many at once.
     most: usize,
     /// So many in the mean, while any is.
     mean: f64,
+    /// Artifacts on their way at once, at the most.
+    streams: usize,
 }
 
 impl Wave {
@@ -73,7 +79,8 @@ impl Wave {
         let most = away.values().map(|(from, _)| is_away(*from)).max().unwrap_or_default();
         let all: Duration = away.values().map(|(from, until)| *until - *from).sum();
         let span = away.values().map(|(_, until)| *until).max().zip(away.values().map(|(from, _)| *from).min());
-        Self { most, mean: span.map_or(0.0, |(end, begin)| all.as_secs_f64() / (end - begin).as_secs_f64()) }
+        let mean = span.map_or(0.0, |(end, begin)| all.as_secs_f64() / (end - begin).as_secs_f64());
+        Self { most, mean, streams: model.most_streams() }
     }
 }
 
@@ -81,7 +88,14 @@ impl Wave {
 /// as a drain of a node with one pod.
 #[test]
 fn twenty_workers_are_upgraded_in_waves() {
-    let (alone, beside) = (upgraded("1"), upgraded("20%"));
+    let ((_, alone), (_, beside)) = (upgraded("1"), upgraded("20%"));
     assert_eq!((alone.most, beside.most), (1, 4), "{} and {} in the mean", alone.mean, beside.mean);
     assert!(alone.mean <= 1.0 && beside.mean > 2.0, "{} and {} in the mean", alone.mean, beside.mean);
+}
+
+/// Members of etcd that all unpack images at once write slowly together: control planes get theirs one after the other, and workers beside each other.
+#[test]
+fn artifacts_come_to_control_planes_one_after_the_other() {
+    let (of_planes, of_workers) = upgraded("20%");
+    assert_eq!((of_planes.streams, of_workers.streams), (crate::pools::STREAMS_IN_USE, crate::pools::STREAMS));
 }
