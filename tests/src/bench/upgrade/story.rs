@@ -79,7 +79,8 @@ impl Story {
     /// Its stages, called as kokctl has called them in lines `stage NUMBER NAME …` before it began, and what came before and after them.
     pub(super) fn parts(&self, said: &str, total: f64) -> Vec<Part> {
         let names: Vec<&str> = said.lines().filter_map(|line| line.strip_prefix("stage ")?.split_whitespace().nth(1)).collect();
-        let name = |index: usize| names.get(index).map_or_else(|| format!("stage {}", index + 1), |name| format!("stage {name}"));
+        // Two may have one name, and lines of the table are found by theirs.
+        let name = |index: usize| format!("stage {} {}", index + 1, names.get(index).unwrap_or(&"")).trim_end().to_owned();
         let stages = self.ends.iter().enumerate().map(|(index, end)| (name(index), *end));
         let before = self.kept.map(|kept| (BEFORE.to_owned(), kept));
         let mut from = 0.0;
@@ -121,6 +122,6 @@ mod tests {
         assert_eq!((story.sending, story.programs, story.images), (50.0 + 100.0, 1, 1));
         let parts = story.parts("note\nstage 1 etcd            cp1: …\n", 805.0);
         let parts: Vec<(&str, f64)> = parts.iter().map(|part| (part.what.as_str(), part.milliseconds)).collect();
-        assert_eq!(parts, [("looks and snapshot", 100.0), ("stage etcd", 500.0), ("stage 2", 200.0), ("nodes Ready", 5.0)]);
+        assert_eq!(parts, [("looks and snapshot", 100.0), ("stage 1 etcd", 500.0), ("stage 2", 200.0), ("nodes Ready", 5.0)]);
     }
 }

@@ -11,26 +11,38 @@ use crate::cluster_support::{hosts, ok};
 use crate::lab_support::wait_for;
 
 /// A line for each look: the time, then programs with the versions of their processes: of one that works as an older version that one, by which it may run beside
-/// others (KEP-4330). A program is asked once for each file of it. One that was started with `--version` serves nobody: kokctl asks so whether a new version
-/// takes its options, before it is to run.
+/// others (KEP-4330). One that was started with `--version` serves nobody: kokctl asks so whether a new version takes its options, before it is to run.
+///
+/// A process is asked once, and found by what the shell does itself: hosts of a lab share two processors, and what looks at all of them twice a second by dozens of
+/// processes would be what makes them slow.
 const SCRIPT: &str = r#"mkdir -p -m 700 /root/skew
 cd /root/skew
 version_of() {
-  arguments=$(tr '\0' '\n' <"/proc/$1/cmdline" 2>/dev/null) || return 0
-  ! printf '%s\n' "$arguments" | grep -qxF -e --version || return 0
   works_as=$(printf '%s\n' "$arguments" | sed -n 's/^--emulated-version=\(kube=\)\{0,1\}\([0-9.]*\).*/\2/p')
   [ -z "$works_as" ] || { echo "$works_as.0"; return 0; }
-  key=$(stat -Lc '%d-%i-%s' "/proc/$1/exe" 2>/dev/null) || return 0
-  [ -s "$key" ] || "/proc/$1/exe" --version </dev/null 2>/dev/null | sed -n '1s/.*[ v]\([0-9][0-9.]*\)$/\1/p' >"$key"
-  cat "$key" 2>/dev/null
+  "$1/exe" --version </dev/null 2>/dev/null | sed -n '1s/.*[ v]\([0-9][0-9.]*\)$/\1/p'
+}
+ask() {
+  arguments=$(tr '\0' '\n' <"$1/cmdline" 2>/dev/null) && [ -n "$arguments" ] || return 0
+  if printf '%s\n' "$arguments" | grep -qxF -e --version; then
+    echo none >"$2"
+  else
+    version=$(version_of "$1")
+    [ -z "$version" ] || echo "$version" >"$2"
+  fi
 }
 while :; do
   line=$(date +%s%3N)
-  for program in kube-apiserver kube-controller kube-scheduler etcd kubelet; do
-    for process in $(pgrep -x "$program"); do
-      version=$(version_of "$process")
-      [ -z "$version" ] || line="$line $program=$version"
-    done
+  for process in /proc/[0-9]*; do
+    { read -r program <"$process/comm"; } 2>/dev/null || continue
+    case $program in kube-apiserver | kube-controller | kube-scheduler | etcd | kubelet) ;; *) continue ;; esac
+    { read -r stat <"$process/stat"; } 2>/dev/null || continue
+    set -- ${stat##*) }
+    shift 19
+    known=${process#/proc/}-$1
+    [ -s "$known" ] || ask "$process" "$known"
+    { read -r version <"$known"; } 2>/dev/null || continue
+    [ "$version" = none ] || line="$line $program=$version"
   done
   echo "$line" >>seen
   sleep 0.5
