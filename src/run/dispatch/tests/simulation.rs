@@ -30,7 +30,7 @@ use lives::{Happening, Life, Random};
 const HISTORIES: u64 = 1_000;
 
 /// The same of upgrades, each of which is planned ten times over.
-const UPGRADES: u64 = 200;
+const UPGRADES: u64 = 1_000;
 
 /// In how many of them a bug has to be found.
 const UNTIL_FOUND: u64 = 500;
