@@ -5,6 +5,7 @@ use kok_crds::model::{Delivery, Host};
 use super::{Task, container_runtime, mirrors, network, network_check};
 use crate::bundle::BundleImage;
 use crate::network_plugins;
+use crate::observe::ImageStore;
 use crate::plan::{Draft, HostView, Reason, Refusal, StepId, StepName};
 use crate::resources::{Image, Resource};
 
@@ -72,10 +73,17 @@ pub(super) fn needed_by(view: &HostView<'_>, draft: &mut Draft<'_>, step: &StepI
     containers(view, images).for_each(|image| draft.needs(step, &view.id(image), Reason::StartsImage));
 }
 
-/// Says that another host has these images before a step.
-pub(super) fn needed_on(view: &HostView<'_>, draft: &mut Draft<'_>, step: &StepId, host: &Host, images: &[StepName<'static>]) {
-    let reason = || Reason::Because("all control planes have their images before the first one rests");
-    containers(view, images).for_each(|image| draft.needs(step, &image.on(&host.name), reason()));
+/// Says that another control plane has the images of its static pods before a step, as far as they are not there yet.
+pub(super) fn needed_on(view: &HostView<'_>, draft: &mut Draft<'_>, step: &StepId, host: &Host) -> Result<(), Refusal> {
+    for image in containers(view, &CONTROL_PLANE) {
+        let reference = &view.release_image(image.name())?.reference;
+        let is_there =
+            matches!(&view.seen.observations(&host.name).images, Some(ImageStore::Images(images)) if images.contains_key(reference));
+        if !is_there {
+            draft.needs(step, &image.on(&host.name), Reason::Because("all control planes have their images before the first one rests"));
+        }
+    }
+    Ok(())
 }
 
 /// Those of these images of which containers are made.

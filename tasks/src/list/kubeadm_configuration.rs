@@ -191,7 +191,8 @@ fn unmoved<T>(view: &HostView<'_>, of: impl FnOnce(&HostView<'_>) -> Result<T, R
     let mut cluster = view.cluster().clone();
     cluster.settings.api_endpoint.virtual_address = None;
     let inputs = Inputs { cluster: &cluster, ..*view.inputs };
-    of(&HostView { inputs: &inputs, ..*view })
+    // What is made of it is another one.
+    of(&HostView { inputs: &inputs, configurations: &Configurations::default(), ..*view })
 }
 
 /// The sum of what kube-proxy and CoreDNS are made from: of the configuration, and of how CoreDNS is patched. Where one control plane speaks

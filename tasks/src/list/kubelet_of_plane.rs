@@ -54,7 +54,7 @@ pub(super) fn start(
         false => rolling::restarts_kubelet(view, draft, &step),
     }
     if turn {
-        rests(view, draft, (configuration, &step))?;
+        rests(view, draft, (configuration, &step), ends_member)?;
     } else if let Some(begins) = vacated::before(view, draft, &step)? {
         rolling::needed_by(view, draft, &begins);
         draft.needs(&begins, manifests, Reason::Because("its kubelet may not be newer than the API server beside it"));
@@ -93,22 +93,28 @@ fn has_others(view: &HostView<'_>) -> bool {
 }
 
 /// Its turn begins, with pods that leave its node where they have to.
-fn rests(view: &HostView<'_>, draft: &mut Draft<'_>, (configuration, kubelet): (&Configuration, &StepId)) -> Result<(), Refusal> {
-    let rests = draft.add(control_plane::RESTS, Operation::PlaneRests(PlaneRests { leaders: leaders(view) }));
+fn rests(
+    view: &HostView<'_>,
+    draft: &mut Draft<'_>,
+    (configuration, kubelet): (&Configuration, &StepId),
+    ends_member: bool,
+) -> Result<(), Refusal> {
+    let leaders = if ends_member { leaders(view) } else { Vec::new() };
+    let rests = draft.add(control_plane::RESTS, Operation::PlaneRests(PlaneRests { leaders }));
     rolling::restarts_api_server(view, draft, &rests);
     needed_by(view, draft, &rests);
     api_server::needed_by(view, draft, &rests)?;
     for needed in [KUBEADM, configuration.step, control_plane::PREFLIGHT, kubeadm_configuration::KUBECTL] {
         draft.needs(&rests, &view.id(needed), Reason::Because("whatever the next start needs is there before it rests"));
     }
-    // A disk that is full or an image that does not come is found before anything rests, and whoever answers meanwhile has nothing else to do.
-    let planes = view.founded_planes();
-    for other in planes.iter().filter(|other| other.name != view.host.name) {
-        images::needed_on(view, draft, &rests, other, &images::CONTROL_PLANE);
-    }
     draft.follows(kubelet, &rests, Reason::Because("nothing of the control plane works until it is started"));
     let begins = vacated::before(view, draft, &rests)?.unwrap_or(rests);
     rolling::needed_by(view, draft, &begins);
+    // A disk that is full or an image that does not come is found before anything is disturbed, and whoever answers meanwhile has nothing else to do.
+    let planes = view.founded_planes();
+    for other in planes.iter().filter(|other| other.name != view.host.name) {
+        images::needed_on(view, draft, &begins, other)?;
+    }
     let before = planes.into_iter().take_while(|host| host.name != view.host.name).last();
     if let Some(before) = before {
         draft.needs(&begins, &control_plane::CONTROLLERS.on(&before.name), Reason::Because(control_plane::ONE_GOES_ON));
