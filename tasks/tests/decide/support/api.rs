@@ -120,8 +120,8 @@ impl Api {
 
 /// Whether the host has an image of that name.
 fn has_image(host: &Host, name: &str) -> bool {
-    let is_it = |last: &str| last.strip_prefix(name).is_some_and(|tag| tag.starts_with(':'));
-    host.images.keys().any(|reference| reference.rsplit_once('/').is_some_and(|(_, last)| is_it(last)))
+    let is_it = |path: &str| path.strip_suffix(name).is_some_and(|before| before.ends_with('/'));
+    host.images.keys().any(|reference| reference.rsplit_once(':').is_some_and(|(path, _)| is_it(path)))
 }
 
 /// Whether the static pods of these names run on a host.
