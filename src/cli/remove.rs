@@ -123,7 +123,8 @@ fn removed_words(cluster: &Cluster, hosts: &[String], dead: &BTreeSet<String>) -
 
 fn wanted(arguments: &Arguments) -> Result<Wanted, Vec<Failure>> {
     let Nodes { hosts: given, files, extra, .. } = &arguments.nodes;
-    let (input, cluster) = files.all().without_manifests(extra)?;
+    // A replacement that died stands beside the host whose place it was to take.
+    let (input, cluster) = files.all().without_manifests_to_leave(extra, given)?;
     // Those that stand in `removed`, too.
     let mut cluster = cluster.before_removal();
     arguments.serial.tell(&mut cluster);
@@ -165,7 +166,7 @@ fn named(input: &Input, cluster: &Cluster, given: &[String], dead: bool) -> Resu
     for text in given {
         let found = match input.hosts(text, &nowhere) {
             Ok(found) => found,
-            Err(_) if dead && is_name(text) => vec![text.clone()],
+            Err(_) if cluster.host(text).is_some() || (dead && is_name(text)) => vec![text.clone()],
             Err(found) => return Err(problems(found).into_iter().map(|failure| unknown(failure.at("HOST"), cluster, text)).collect()),
         };
         hosts.extend(found.into_iter().filter(|name| !hosts.contains(name)).collect::<Vec<_>>());
@@ -223,6 +224,21 @@ mod tests {
         assert!(read("", &["w9;", "--dead"]).is_err(), "no pattern, and no name");
         assert_eq!(read("", &[]).err().unwrap().what, "no host is named");
         assert_eq!(read("", &["cp1"]).err().unwrap().what, "no control plane would be left");
+    }
+
+    /// A replacement that died before its time stands beside the host whose place it was to take.
+    #[test]
+    fn one_of_too_many_control_planes_may_leave() {
+        let plane = |number: u8| format!("\n  - {{name: cp{number}, address: 10.0.0.3{number}, roles: [control-plane]}}\n");
+        let four = format!("{FILES}{}{}{}", plane(2), plane(3), plane(4));
+        for line in [&["cp4"][..], &["cp4", "--dead"]] {
+            let Wanted { cluster, hosts, .. } = read_of(&four, "", line).map_err(|failure| format!("{failure:?}")).unwrap();
+            assert_eq!((hosts, cluster.control_planes().count()), (vec!["cp4".to_owned()], 4), "it is known, and the others are");
+        }
+        for line in [&["w1"][..], &["cp3", "cp4"], &["cp9", "--dead"]] {
+            let refused = read_of(&four, "", line).err().unwrap();
+            assert_eq!(refused.what, "4 hosts have the role `control-plane`", "{line:?}");
+        }
     }
 
     /// Those that go on don't hear it any more, and it does not hear them.

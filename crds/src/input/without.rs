@@ -27,6 +27,12 @@ impl Input {
         self.cluster = Some(cluster).filter(|_| self.problems.is_empty());
         self
     }
+
+    /// The same where nothing is wrong but that etcd has an even number of members with these hosts: whoever wants them gone mends that. Otherwise as it is.
+    #[must_use]
+    pub fn even_without(self, names: &[String]) -> Self {
+        if self.uneven.is_some() { self.without(names) } else { self }
+    }
 }
 
 /// What the cluster can't be without.

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use kok_crds::model::{Cluster, Host};
+use kok_crds::model::Cluster;
 use kok_tasks::plan::Step;
 use tokio::sync::OwnedSemaphorePermit;
 use tokio::time::Instant;
@@ -19,8 +19,7 @@ type Permits = [Option<OwnedSemaphorePermit>; 2];
 
 /// Whether what a cluster needs at every moment runs on a host: an upgrade begins where it works.
 fn is_in_use(cluster: &Cluster, host: &str) -> bool {
-    let is_needed = |host: &&Host| host.roles.control_plane || host.roles.etcd;
-    cluster.underway.is_some() && cluster.hosts.iter().filter(is_needed).any(|needed| needed.name == host)
+    cluster.underway.is_some() && cluster.host(host).is_some_and(|host| host.roles.control_plane || host.roles.etcd)
 }
 
 impl<H: Hosts> Dispatcher<'_, H> {

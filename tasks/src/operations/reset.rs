@@ -5,6 +5,7 @@ use crate::components::AUDIT_FOLDER;
 use crate::network_plugins::{self, Leftovers};
 use crate::observe::{Look, Observations, PathState, STATE_DIRECTORY};
 use crate::operations::node_dns::UNIT_FILE;
+use crate::operations::stand_in;
 use crate::operations::virtual_router::{VIRTUAL_ROUTER_CHECK_FILE, VIRTUAL_ROUTER_UNIT, VIRTUAL_ROUTER_UNIT_FILE};
 use crate::resources::Act;
 use crate::script::{Content, Fragment};
@@ -59,7 +60,7 @@ const PATHS: &[&str] = &[
     AUDIT_FOLDER,
 ];
 
-const UNITS: [&str; 3] = ["kubelet.service", "containerd.service", VIRTUAL_ROUTER_UNIT];
+const UNITS: [&str; 4] = ["kubelet.service", "containerd.service", VIRTUAL_ROUTER_UNIT, stand_in::UNIT];
 
 /// The same where etcd is a unit.
 const PATHS_OF_ETCD: [&str; 3] = ["/etc/systemd/system/etcd.service", "/etc/etcd", "/usr/local/bin/etcd"];
@@ -165,7 +166,7 @@ for name in bandwidth bridge dhcp dummy firewall host-device host-local ipvlan l
 done
 rm -rf /var/log/pods /var/log/containers /usr/local/sbin/runc /opt/cni/bin/.kokctl-* /usr/local/bin/.kokctl-*.part /usr/local/sbin/.kokctl-*.part /opt/containerd /var/lib/cni /run/containerd
 # What containerd, the kubelet and kubectl make by themselves; what others have put there stays.
-rm -rf /run/nri/nri.sock /run/kokctl/.kube /run/kokctl/hooks
+rm -rf /run/nri/nri.sock /run/kokctl/.kube /run/kokctl/hooks /run/kokctl/stand-in.sh
 plugins=/usr/libexec/kubernetes/kubelet-plugins
 rmdir /run/nri /run/netns $plugins/volume/exec $plugins/volume $plugins /usr/libexec/kubernetes 2>/dev/null
 rmdir /etc/cni/net.d /etc/cni /opt/cni/bin /opt/cni /etc/containerd/certs.d /etc/containerd 2>/dev/null

@@ -77,5 +77,6 @@ stand_in_ends() {
     left=$((left - 1))
     sleep 0.2
   done
+  rm -f /run/kokctl/stand-in.sh
 }
 "#;

@@ -82,6 +82,7 @@ mod upgrade_away;
 mod upgrade_components;
 mod upgrade_ends;
 mod upgrade_pools;
+mod upgrade_turns;
 mod upgrades;
 mod validity;
 mod versions;

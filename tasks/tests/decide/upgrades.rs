@@ -2,12 +2,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use kok_tasks::change::{Change, ChangeKind};
 use kok_tasks::gate::{Disruption, Need};
 use kok_tasks::observe::{API_SERVER, ETCD, ImageState, KUBELET, Look, Observations, Rule, Webhook, Webhooks};
 use kok_tasks::operations::Operation;
 use kok_tasks::plan::{Action, Plan, StepId};
-use kok_tasks::resources::Act;
 use kok_tasks::upgrade::{CheckName, Part, Pause, Running, Stage, StageName, Wish, check, path, stages};
 
 use crate::support::upgrading::{NEW, OLD, of_version, two_releases};
@@ -45,7 +43,7 @@ pub(crate) fn way(world: &World, wish: &Wish) -> Vec<Stage> {
     stages(&of_version(NEW), &running, &hops, wish).unwrap()
 }
 
-fn named(stages: &[Stage], name: StageName) -> Stage {
+pub(crate) fn named(stages: &[Stage], name: StageName) -> Stage {
     stages.iter().find(|stage| stage.name == name).cloned().unwrap()
 }
 
@@ -55,7 +53,7 @@ pub(crate) fn plan_of(world: &World, stage: &Stage) -> Plan {
     world.plan()
 }
 
-fn changed(plan: &Plan) -> BTreeSet<String> {
+pub(crate) fn changed(plan: &Plan) -> BTreeSet<String> {
     plan.changes().map(|(step, _)| step.id.to_string()).collect()
 }
 
@@ -102,109 +100,15 @@ fn the_stages_are_control_planes_configuration_and_kubelets() {
     }
 }
 
-/// One member after the other, with its control plane at rest, and started with it; nothing of another kubelet, of workers, nor of what the cluster says of itself.
-#[test]
-fn etcd_gets_its_patch_while_the_api_server_beside_it_rests() {
-    let world = old();
-    let plan = plan_of(&world, &named(&way(&world, &paused()), StageName::Etcd));
-    let changed = changed(&plan);
-    for host in PLANES {
-        let [etcd, plane] = ["etcd", "control-plane"].map(|task| move |name| (host, task, name));
-        let turn = [plane("rests"), etcd("manifest"), plane("kubelet"), etcd("member")];
-        for (_, task, step) in [plane("api-server"), plane("goes-on")].into_iter().chain(turn) {
-            assert!(changed.contains(&format!("{host}/{task}/{step}")), "{step}: {changed:?}");
-        }
-        ordered(&plan, &[&[(host, "images", "etcd")], &turn[..]].concat());
-        ordered(&plan, &[plane("kubelet"), plane("api-server")]);
-        let Action::Operation(Operation::KubeletStart(start)) = &plan.step(&step_id(host, "control-plane", "kubelet")).unwrap().action
-        else {
-            panic!()
-        };
-        let act = Operation::KubeletStart(start.clone()).act(&Change::new(ChangeKind::DoAgain, ""));
-        let text = match act {
-            Act::Script(fragment) => format!("{fragment:?}"),
-            other => panic!("{other:?}"),
-        };
-        assert!(start.ends_member && !text.contains("kubeadm"), "its files are as they were, and kubeadm is newer by then: {text}");
-    }
-    for works in ["api-server", "controllers", "goes-on"] {
-        ordered(&plan, &[("cp1", "control-plane", works), ("cp2", "control-plane", "rests")]);
-    }
-    ordered(&plan, &[("cp1", "etcd", "member"), ("cp2", "control-plane", "rests")]);
-    let is_left = |step: &String| {
-        step.starts_with("worker")
-            || ["kubelet/kubelet", "/manifests", "/uploaded", "/addons", "/cordoned", "kubeadm"].iter().any(|part| step.ends_with(part))
-    };
-    assert!(!changed.iter().any(is_left), "{changed:?}");
-}
-
 /// With a stop between control planes and their kubelets.
-fn paused() -> Wish {
+pub(crate) fn paused() -> Wish {
     Wish { pause: Some(Pause::ControlPlanes), ..Wish::default() }
 }
 
-fn with_patch() -> World {
+pub(crate) fn with_patch() -> World {
     let mut world = old();
     PLANES.into_iter().for_each(|name| has_etcd(&mut world, name, "3.6.14"));
     world
-}
-
-#[test]
-fn control_planes_change_in_turn_and_nothing_else_does() {
-    let world = with_patch();
-    let all = way(&world, &paused());
-    assert_eq!(all.first().unwrap().name, StageName::ControlPlanes, "etcd may go on from there");
-    let plan = plan_of(&world, &all[0]);
-    let changed = changed(&plan);
-    for host in PLANES {
-        for step in ["etcd/manifest", "etcd/member", "control-plane/manifests", "control-plane/api-server", "kubeadm-configuration/kubeadm"]
-        {
-            assert!(changed.contains(&format!("{host}/{step}")), "{step}: {changed:?}");
-        }
-        ordered(&plan, &[(host, "images", "kube-apiserver"), (host, "control-plane", "rests"), (host, "control-plane", "manifests")]);
-        // An image that does not come to the last one is found before the first one rests.
-        ordered(&plan, &[(host, "images", "kube-scheduler"), ("cp1", "control-plane", "rests")]);
-    }
-    ordered(
-        &plan,
-        &[
-            ("cp1", "control-plane", "api-server"),
-            ("cp2", "control-plane", "rests"),
-            ("cp2", "control-plane", "api-server"),
-            ("cp3", "control-plane", "rests"),
-        ],
-    );
-    let certificate = |step: &String| step.contains("/certificates/");
-    let kubelet = |step: &String| step.ends_with("/kubelet/kubelet") || step.starts_with("worker");
-    let shared = |step: &String| step.ends_with("/uploaded") || step.ends_with("/addons");
-    assert!(!changed.iter().any(|step| certificate(step) || kubelet(step) || shared(step)), "{changed:?}");
-}
-
-/// Whoever leads etcd gives the lead to one that has had its turn, while there is one.
-#[test]
-fn the_lead_goes_to_who_has_had_its_turn() {
-    let world = with_patch();
-    let plan = plan_of(&world, &named(&way(&world, &paused()), StageName::ControlPlanes));
-    let of = |host: &str| match &plan.step(&step_id(host, "control-plane", "rests")).unwrap().action {
-        Action::Operation(Operation::PlaneRests(rests)) => rests.leaders.clone(),
-        other => panic!("{other:?}"),
-    };
-    let all = PLANES.map(|host| format!("https://{}:2380", world.cluster.host(host).unwrap().address));
-    let others = |places: [usize; 2]| places.map(|place| all[place].clone()).to_vec();
-    assert_eq!(PLANES.map(of), [others([1, 2]), others([0, 2]), others([1, 0])]);
-}
-
-/// With the first alone, the others keep what they have, their patch of etcd too.
-#[test]
-fn the_first_control_plane_may_have_a_stage_of_its_own() {
-    let world = with_patch();
-    let wish = Wish { pause: Some(Pause::First), ..Wish::default() };
-    let changed = changed(&plan_of(&world, &named(&way(&world, &wish), StageName::First)));
-    assert!(changed.contains("cp1/control-plane/manifests"), "{changed:?}");
-    let is_older = |step: &&String| {
-        !step.starts_with("cp1/") && ["/manifests", "/kubelet", "/kubeadm", "/rests"].iter().any(|end| step.ends_with(end))
-    };
-    assert_eq!(changed.iter().find(is_older), None, "{changed:?}");
 }
 
 /// Typed again at a pause, the same word goes no further.

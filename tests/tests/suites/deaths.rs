@@ -45,16 +45,18 @@ fn of_hosts_that_join() {
 
 #[test]
 fn of_a_host_that_takes_the_place_of_a_dead_one() {
-    let lab = up(5, 4);
+    let lab = up(7, 6);
     let kokctl = Kokctl::new(&lab);
     let mut clock = Clock::start();
-    let four = lab.inventory(DEFAULT_KUBERNETES_VERSION).unwrap();
+    let all = lab.inventory(DEFAULT_KUBERNETES_VERSION).unwrap();
+    let four = without(&all, &["cp5", "cp6"]);
     kokctl.write_manifest(&without(&four, &["cp4"]));
     kokctl.converge("apply");
     let load = Load::begin(&lab);
     clock.lap("three control planes");
     kokctl.write_manifest(&four);
-    the_replacement_dies(&lab, &kokctl, &load);
+    the_replacement_dies(&lab, &kokctl, &load, ["cp3", "cp4"], ["cp4/etcd/announced", "cp4/control-plane/kubelet"]);
+    assert_eq!(voters(&lab, "cp1"), ["cp1", "cp2"]);
     clock.lap("the replacement of a dead one dies");
     lab.host("cp4").unwrap().power_on().unwrap();
     let replace = ["cp3", "--with", "cp4", "--dead"];
@@ -63,8 +65,25 @@ fn of_a_host_that_takes_the_place_of_a_dead_one() {
     kokctl.has_nothing_to_do();
     assert_eq!(voters(&lab, "cp1"), ["cp1", "cp2", "cp4"]);
     load.goes_on("it came back, and took the place");
-    load.end();
     clock.lap("it is back");
+    it_never_comes_back(&lab, &kokctl, &load, &all);
+    load.end();
+    clock.lap("another one takes the place");
+}
+
+/// Of the next one that is lost the replacement dies, too, and is given up for another host.
+fn it_never_comes_back(lab: &Lab, kokctl: &Kokctl<'_>, load: &Load, all: &str) {
+    kokctl.write_manifest(&without(all, &["cp3", "cp6"]));
+    the_replacement_dies(lab, kokctl, load, ["cp2", "cp5"], ["cp5/etcd/announced", "cp5/control-plane/kubelet"]);
+    assert_eq!(voters(lab, "cp1"), ["cp1", "cp4"]);
+    let said = kokctl.verb("remove", &["cp5", "--dead", "--yes"]);
+    assert_eq!(said.code, 0, "{said:?}");
+    kokctl.write_manifest(&without(all, &["cp3", "cp5"]));
+    succeeds(kokctl, "replace", &["cp2", "--with", "cp6", "--dead"]);
+    kokctl.write_manifest(&without(all, &["cp2", "cp3", "cp5"]));
+    kokctl.has_nothing_to_do();
+    assert_eq!(voters(lab, "cp1"), ["cp1", "cp4", "cp6"]);
+    load.goes_on("it never came back, and another host took the place");
 }
 
 #[test]
@@ -159,16 +178,15 @@ fn the_third_one_comes_back(lab: &Lab, kokctl: &Kokctl<'_>, load: &Load) {
 }
 
 /// Two are left, and go on.
-fn the_replacement_dies(lab: &Lab, kokctl: &Kokctl<'_>, load: &Load) {
-    lab.host("cp3").unwrap().power_off().unwrap();
-    let status = "get node cp3 -o jsonpath='{.status.conditions[?(@.type==\"Ready\")].status}'";
-    wait_for("cp3 is given up", 120, || kubectl(lab, status).trim() == "Unknown");
-    load.goes_on_but_for("cp3 without power", POWER_CUT);
-    let moment = any(vec![Moment::done("cp4/etcd/announced"), Moment::done("cp4/control-plane/kubelet")]);
-    let replace = ["replace", "cp3", "--with", "cp4", "--dead", "--yes", "--bundle", &bundle(kokctl)];
-    let said = died::at(kokctl, &replace, &lab.host("cp4").unwrap(), moment);
+fn the_replacement_dies(lab: &Lab, kokctl: &Kokctl<'_>, load: &Load, [lost, with]: [&str; 2], steps: [&'static str; 2]) {
+    lab.host(lost).unwrap().power_off().unwrap();
+    let status = format!("get node {lost} -o jsonpath='{{.status.conditions[?(@.type==\"Ready\")].status}}'");
+    wait_for("it is given up", 120, || kubectl(lab, &status).trim() == "Unknown");
+    load.goes_on_but_for("one without power", POWER_CUT);
+    let moment = Moment::done(any(steps.to_vec()));
+    let replace = ["replace", lost, "--with", with, "--dead", "--yes", "--bundle", &bundle(kokctl)];
+    let said = died::at(kokctl, &replace, &lab.host(with).unwrap(), moment);
     assert!(said.contains("run `kokctl replace` again"), "{said}");
-    assert_eq!(voters(lab, "cp1"), ["cp1", "cp2"]);
     load.goes_on("its replacement died while it joined");
 }
 

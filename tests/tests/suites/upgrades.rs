@@ -3,7 +3,7 @@
 use std::io::{BufRead as _, BufReader};
 use std::process::Stdio;
 
-use kok_tests::lab::{DEFAULT_KUBERNETES_VERSION as NEW, Lab, LabSpec};
+use kok_tests::lab::{DEFAULT_KUBERNETES_VERSION as NEW, Host, Lab, LabSpec};
 
 use crate::cluster_support::clock::Clock;
 use crate::cluster_support::cluster::{assert_complete, kubectl, node_hosts};
@@ -51,7 +51,15 @@ fn three_control_planes_get_the_next_minor_version() {
     clock.lap("upgraded");
     watch.end();
     load.end();
+    another_load_balancer_stood_in(&lab.host("worker1").unwrap());
     is_whole(&lab, &kokctl, &bundle);
+}
+
+/// While the new kubelet made the worker's own anew; nothing of it is left.
+fn another_load_balancer_stood_in(worker: &Host) {
+    let said = ok(worker, "journalctl --no-pager -o cat -u kokctl-stand-in");
+    assert!(said.contains("Started kokctl-stand-in.service") && said.contains("Deactivated successfully"), "{said}");
+    ok(worker, "! systemctl --quiet is-active kokctl-stand-in && [ ! -e /run/kokctl/stand-in.sh ]");
 }
 
 /// One control plane: the API is away for its own restart, which is told before; killed at any step, paused, used meanwhile, and gone on with.
