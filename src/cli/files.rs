@@ -127,10 +127,12 @@ impl ClusterFiles {
         self.checked(read_files(&files, notices, &extra.vault)?, extra)
     }
 
-    /// The same for who takes these hosts out: a file may be wrong by the number of members that is mended so.
+    /// The same for who takes these hosts out, or those that an operation names: a file may be wrong by the number of members that is mended so.
     pub(super) fn without_manifests_to_leave(&self, extra: &ExtraVars, leaving: &[String]) -> Result<(Input, Cluster), Vec<Failure>> {
         let (files, notices) = self.texts(extra)?;
-        self.checked(read_files(&files, notices, &extra.vault)?.even_without(leaving), extra)
+        let input = read_files(&files, notices, &extra.vault)?;
+        let leaving = if leaving.is_empty() { input.removed_by_operation() } else { leaving.to_vec() };
+        self.checked(input.even_without(&leaving), extra)
     }
 
     /// The hosts of a Fleet, with what is declared for them.

@@ -235,6 +235,11 @@ mod tests {
             let Wanted { cluster, hosts, .. } = read_of(&four, "", line).map_err(|failure| format!("{failure:?}")).unwrap();
             assert_eq!((hosts, cluster.control_planes().count()), (vec!["cp4".to_owned()], 4), "it is known, and the others are");
         }
+        for operation in ["-e node=cp4", "-e node=cp4 -e allow_ungraceful_removal=true", "--limit cp4"] {
+            let Wanted { cluster, hosts, agreed, .. } = read_of(&four, operation, &[]).map_err(|failure| format!("{failure:?}")).unwrap();
+            assert_eq!((hosts, cluster.control_planes().count(), agreed.is_some()), (vec!["cp4".to_owned()], 4, true), "{operation}");
+        }
+        assert!(read_of(&four, "-e node=cp3,cp4", &[]).is_err());
         for line in [&["w1"][..], &["cp3", "cp4"], &["cp9", "--dead"]] {
             let refused = read_of(&four, "", line).err().unwrap();
             assert_eq!(refused.what, "4 hosts have the role `control-plane`", "{line:?}");

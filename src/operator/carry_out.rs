@@ -222,7 +222,7 @@ fn silent(asked: &Asked) -> Silent {
 }
 
 async fn remove(task: &Task, asked: &Asked, means: &Means<'_>) -> Result<(), Error> {
-    let (cluster, hosts) = (&task.cluster, asked.hosts.as_slice());
+    let (cluster, hosts) = (&task.cluster.before_removal(), asked.hosts.as_slice());
     let all_leave = |mut named: Box<dyn Iterator<Item = &kok_crds::model::Host> + '_>| named.all(|host| hosts.contains(&host.name));
     if all_leave(Box::new(cluster.control_planes())) || all_leave(Box::new(cluster.etcd_hosts())) {
         let failure = Failure::new(Kind::Input, "no control plane, or no member of etcd, would be left");

@@ -207,10 +207,12 @@ fn alone(given: &Value, operation: &Operation, place: usize) -> Value {
     given
 }
 
-/// Reads the Cluster with one operation.
+/// Reads the Cluster with one operation. One that takes a host out may mend what is wrong with it, the number of etcd's members.
 fn read(sources: Sources<'_>, operation: &Value) -> Result<Input, Vec<Failure>> {
     let files = documents::files(sources, operation);
     let input = read_input(&files);
+    let leaving = input.removed_by_operation();
+    let input = input.even_without(&leaving);
     if input.problems.is_empty() { Ok(input) } else { Err(documents::failures(input.problems, sources, operation)) }
 }
 

@@ -168,44 +168,6 @@ impl Input {
         Ok(Asked { limit, hosts, agreed_at: Some(operation.position.clone()), ..Asked::default() })
     }
 
-    /// Hosts are named by `-e node=…`, as Kubespray has it, or by `--limit`.
-    fn of_named_hosts(&self, verb: Verb, operations: &[&Operation]) -> Result<Asked, Vec<Problem>> {
-        let operation = only(verb, operations)?;
-        let arguments = &operation.main.arguments;
-        if let Some(problem) = not_by_named(operation, verb) {
-            return Err(vec![problem]);
-        }
-        let Some(limit) = arguments.node().or_else(|| arguments.limit.clone()) else {
-            let problem = Problem::new(format!("{} names no host", named(operation))).at(&operation.main.position);
-            let problem = problem.because(format!("`kokctl {}` is about single hosts, and never means all of them", verb.as_str()));
-            return Err(vec![problem.hint("add `-e node=NAME` to its `extraArgs`")]);
-        };
-        let may_be_dead = arguments.variable("allow_ungraceful_removal").is_some_and(is_yes);
-        let with = with(operation).filter(|_| verb == Verb::Replace);
-        let agreed_at = Some(operation.position.clone());
-        if with.is_some() {
-            // By now the file counts it no more.
-            let hosts = limit.text.split(',').map(|name| name.trim().to_owned()).collect();
-            return Ok(Asked { limit: Some(limit), hosts, may_be_dead, with, agreed_at, ..Asked::default() });
-        }
-        // One that is dead may be in no file any more.
-        let hosts = match self.hosts(&limit.text, &limit.position) {
-            Ok(hosts) => hosts,
-            Err(_) if may_be_dead => limit.text.split(',').map(|name| name.trim().to_owned()).collect(),
-            Err(problems) => return Err(problems),
-        };
-        Ok(Asked { limit: Some(limit), hosts, may_be_dead, agreed_at, ..Asked::default() })
-    }
-
-    /// The hosts whose place another one takes by the files' operation (`-e node=cp2 -e with=cp6` of the action `replace`), which the file is read without.
-    #[must_use]
-    pub fn replaced_by_another(&self) -> Vec<String> {
-        let pending = pending(&self.operations);
-        let replaces = |operation: &&&Operation| verb(operation) == Some(Verb::Replace) && with(operation).is_some();
-        let node = pending.iter().find(replaces).and_then(|operation| operation.main.arguments.node());
-        node.map(|node| node.text.split(',').map(|name| name.trim().to_owned()).collect()).unwrap_or_default()
-    }
-
     fn of_operation(&self, operation: &Operation, intent: Intent, tasks: &[&str]) -> Result<Asked, Vec<Problem>> {
         let arguments = &operation.main.arguments;
         let mut problems: Vec<Problem> = resets_in_between(operation).collect();
@@ -235,10 +197,6 @@ impl Input {
         }
         if problems.is_empty() { Ok(asked) } else { Err(problems) }
     }
-}
-
-fn with(operation: &Operation) -> Option<String> {
-    Some(operation.main.arguments.variable("with")?.text()?.trim().to_owned()).filter(|name| !name.is_empty())
 }
 
 /// The groups of a Cluster in the inline form: those by which Kubespray calls its roles.

@@ -8,6 +8,7 @@ mod file;
 mod hooks;
 mod listed;
 mod locked;
+mod named_hosts;
 mod naming;
 mod once;
 mod otherwise;

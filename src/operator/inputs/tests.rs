@@ -56,6 +56,24 @@ fn the_objects_of_kube_on_kube_are_a_cluster() {
     assert_eq!(ssh.known_hosts_file.as_deref(), Some("/state/known_hosts"));
 }
 
+/// A replacement that died stands beside the host whose place it was to take, and an operation takes it out; no other one may run meanwhile.
+#[test]
+fn one_of_too_many_control_planes_is_taken_out() {
+    let host = |number: u8| format!("    node{number}: {{ansible_host: 10.0.0.1{number}, ip: 10.0.0.1{number}, ansible_user: root}}\n");
+    let group = "kube_control_plane: {hosts: {node1: , node2: , node3: , node4: }}";
+    let hosts = format!(
+        "all:\n  hosts:\n{}  children:\n    {group}\n    kube_node: {{hosts: {{node1: }}}}\n",
+        (1..=4).map(host).collect::<String>()
+    );
+    let removed = |node: &str| json!({"action": "remove-node.yml", "extraArgs": format!("-e node={node}")});
+    let tasks = read(&hosts, removed("node4")).unwrap_or_else(|failures| panic!("{failures:?}"));
+    let asked = tasks[0].input.asked(Intent { verb: Verb::Remove, dry: false }, &[]).unwrap();
+    assert_eq!((asked.hosts, tasks[0].cluster.before_removal().control_planes().count()), (vec!["node4".to_owned()], 4));
+    for spec in [removed("node3,node4"), removed("node9"), json!({"action": "cluster.yml"})] {
+        assert_eq!(wrong(&hosts, spec).what, "etcd has an even number of members: node1, node2, node3, node4");
+    }
+}
+
 /// Without an inventory the key is that of the Secret, too, but for a host that says another one.
 #[test]
 fn a_cluster_in_the_inline_form_has_its_key_in_a_secret() {
