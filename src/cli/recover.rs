@@ -17,7 +17,7 @@ use kok_tasks::preconditions::check_best;
 use kok_tasks::recovery::{Origin, Recovery, parties, takes_part};
 
 use super::changing::{ChangingArguments, Session, failures};
-use super::common::BundleArgument;
+use super::common::{BundleArgument, MaxFail};
 use super::files::{ExtraVars, NamedFiles};
 use super::process;
 use super::wanted::{problems, tasks};
@@ -50,6 +50,10 @@ pub(super) struct Arguments {
     /// Put everything back as it was before the recovery, as long as the new etcd was not started
     #[arg(long, conflicts_with_all = ["goes_on", "from", "member"])]
     undo: bool,
+    /// How many hosts may fail when the cluster is applied in the end, as a number or as a percentage of all. Up to so many workers that can't be reached are
+    /// left out then
+    #[arg(long, value_name = "N|N%", conflicts_with = "undo")]
+    max_fail: Option<MaxFail>,
     /// Don't ask
     #[arg(long)]
     yes: bool,
@@ -81,8 +85,8 @@ pub(super) async fn run(arguments: &Arguments) -> Result<(), Vec<Failure>> {
     let wish = begun.as_ref().map_or(if arguments.undo { RecoverWish::TakeBack } else { RecoverWish::GoOn }, RecoverWish::Begin);
     let (session, lock) = Session::open(&cluster, &arguments.changing, transport).map_err(|failure| vec![failure])?;
     let selection = Selection::whole();
-    let apply =
-        ApplyRequest { cluster: &cluster, selection: &selection, part: None, bundle, given: &given, most_failed: None, noted: None };
+    let most_failed = arguments.max_fail.map(|most| most.of(cluster.hosts.len()));
+    let apply = ApplyRequest { cluster: &cluster, selection: &selection, part: None, bundle, given: &given, most_failed, noted: None };
     let request = RecoverRequest { apply: &apply, lost: &lost, snapshot: snapshot.as_ref(), wish };
     let (context, store) = (&session.context, &session.store);
     let work = async |options: Options<'_>| engine::recover(context, (store, lock), &request, options).await;

@@ -12,7 +12,7 @@ use kok_tasks::recovery::{Recovery, parties, takes_part};
 
 use super::backup::{IdentityArgument, local, told};
 use super::changing::{ChangingArguments, Session, failures};
-use super::common::BundleArgument;
+use super::common::{BundleArgument, MaxFail};
 use super::files::{ExtraVars, NamedFiles};
 use super::process;
 use super::recover::{ask, no_party};
@@ -62,6 +62,10 @@ pub(super) struct Arguments {
     /// Bring back nothing but keys and certificates, to control planes that have lost theirs, as after /etc/kubernetes/pki was removed; etcd stays as it is
     #[arg(long, conflicts_with_all = ["goes_on", "lost", "new_hosts", "member"])]
     only_pki: bool,
+    /// How many hosts may fail when the cluster is applied in the end, as a number or as a percentage of all. Up to so many workers that can't be reached are
+    /// left out then
+    #[arg(long, value_name = "N|N%", conflicts_with = "only_pki")]
+    max_fail: Option<MaxFail>,
     /// Don't ask
     #[arg(long)]
     yes: bool,
@@ -116,7 +120,8 @@ pub(super) async fn run(arguments: &Arguments) -> Result<(), Vec<Failure>> {
     let wish = begun.as_ref().map_or(RecoverWish::GoOnFrom(&origin), RecoverWish::Begin);
     let (session, lock) = Session::open(cluster, &arguments.changing, transport).map_err(one)?;
     let selection = Selection::whole();
-    let apply = ApplyRequest { cluster, selection: &selection, part: None, bundle, given: &given, most_failed: None, noted: None };
+    let most_failed = arguments.max_fail.map(|most| most.of(cluster.hosts.len()));
+    let apply = ApplyRequest { cluster, selection: &selection, part: None, bundle, given: &given, most_failed, noted: None };
     let request = RecoverRequest { apply: &apply, lost: &wanted.lost, snapshot: Some(&unpacked.snapshot), wish };
     let (context, store) = (&session.context, &session.store);
     let work = async |options: Options<'_>| engine::recover(context, (store, lock), &request, options).await;

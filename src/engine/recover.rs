@@ -127,9 +127,9 @@ impl Anew<'_> {
 
     /// How the cluster is applied without those that are given up, who are no part of it any more.
     fn applied(&self) -> ApplyRequest<'_> {
-        let ApplyRequest { cluster, selection, bundle, given, .. } = self.request.apply;
+        let ApplyRequest { cluster, selection, bundle, given, most_failed, .. } = self.request.apply;
         let cluster = self.without_lost.as_ref().unwrap_or(cluster);
-        ApplyRequest { cluster, selection, part: None, bundle: bundle.clone(), given, most_failed: None, noted: None }
+        ApplyRequest { cluster, selection, part: None, bundle: bundle.clone(), given, most_failed: *most_failed, noted: None }
     }
 
     fn give_up(&mut self) {

@@ -2,9 +2,10 @@
 
 use std::collections::BTreeSet;
 
+use kok_tasks::artifact::{Artifact, Supply};
 use kok_tasks::plan::{Plan, RecoveryStage};
-use kok_tasks::preconditions::{check_recovery, recovery_of};
-use kok_tasks::recovery::{best, candidates};
+use kok_tasks::preconditions::{check_best, check_recovery, recovery_of};
+use kok_tasks::recovery::{Origin, Recovery, best, candidates};
 
 use crate::bootstrap::told;
 use crate::recovery::{made_anew, order, seen, stage, undo};
@@ -108,6 +109,44 @@ fn one_that_is_cut_off_anywhere_is_gone_on_with_or_taken_back() {
         is_whole(&world.converge(), cut);
     }
     assert!(taken >= 12 && gone_on >= 24, "{taken} {gone_on}");
+}
+
+/// No member has anything: the snapshot is brought to one of them, and to no host that has none; cut off anywhere, it is gone on with while the snapshot is there.
+#[test]
+fn a_snapshot_becomes_the_etcd_of_units_and_a_cut_anywhere_loses_nothing() {
+    let mut broken = without_quorum();
+    let etcd3 = broken.host("etcd3");
+    etcd3.paths.retain(|path, _| !path.starts_with("/var/lib/etcd/member"));
+    etcd3.units.get_mut("etcd.service").unwrap().active = "activating".into();
+    let seen_now = |world: &World| seen(world, &BTreeSet::new());
+    let refused = check_best(&candidates(&broken.cluster, &seen_now(&broken))).unwrap_err();
+    assert!(refused.hint.unwrap().contains("--from"));
+    let snapshot = Artifact { title: "s".into(), path: "/s.db".into(), size: 1, sha256: "a".repeat(64), supply: Supply::Sent };
+    let recovery = Recovery { origin: Origin::Snapshot { sha256: snapshot.sha256.clone() }, ..order("etcd2", &[]) };
+    let sent = |world: &World, part: RecoveryStage| {
+        let plan = stage(world, &recovery, part, Some(&snapshot)).unwrap();
+        let streams = plan.changes().filter(|(step, _)| step.title().contains("snapshot")).map(|(step, _)| step.host.clone());
+        (streams.collect::<BTreeSet<_>>(), plan)
+    };
+    let mut gone_on = 0;
+    for cut in 1..40 {
+        let mut world = broken.clone();
+        let (hosts, plan) = sent(&world, RecoveryStage::Aside);
+        let of_aside = plan.changes().count();
+        world.carry_out_some(&plan, cut);
+        if cut > of_aside {
+            let (more, plan) = sent(&world, RecoveryStage::Anew);
+            assert_eq!(hosts.union(&more).map(String::as_str).collect::<Vec<_>>(), ["etcd2"], "after {cut} steps");
+            world.carry_out_some(&plan, cut - of_aside);
+        }
+        if let Some(begun) = recovery_of(&world.cluster, &seen_now(&world)).unwrap() {
+            assert_eq!(begun, recovery);
+            made_anew(&mut world, &begun, Some(&snapshot));
+            gone_on += 1;
+        }
+        is_whole(&world.converge(), cut);
+    }
+    assert!(gone_on >= 20, "{gone_on}");
 }
 
 /// Its node is kept out by a control plane that is there, for a host of etcd can't ask the API.
