@@ -4,19 +4,19 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use kok_crds::model::Cluster;
-use kok_pki::{AuthorityKind, Leaf};
+use kok_pki::AuthorityKind;
 
 use super::kubeadm_configuration::{self, Configuration, KUBEADM};
 use super::{
-    Task, api_server, certificates, container_runtime, etcd, host, images, joining_member, kubelet, kubelet_join, kubelet_of_plane, names,
-    network, node_dns, rolling, still_ready, uncordoned,
+    Task, api_server, certificates, cluster_wide, container_runtime, etcd, host, images, joining_member, kubelet, kubelet_of_plane, names,
+    node_dns, rolling, still_ready, uncordoned,
 };
 use crate::given::Given;
 use crate::identity;
 use crate::issued::is_kept_elsewhere;
 use crate::operations::{
-    Addons, ApiServerReady, BootstrapToken, ClusterAdmins, Component, ControllersRun, CredentialReady, EndpointReady, EtcdAnswers,
-    KubeletFinalize, MarkNode, Operation, Preflight, PrivateClusterInfo, ReadKubeconfigs, RemoveTokens, StaticPods, UploadConfiguration,
+    ApiServerReady, ClusterAdmins, Component, ControllersRun, CredentialReady, EndpointReady, EtcdAnswers, KubeletFinalize, MarkNode,
+    Operation, Preflight, ReadKubeconfigs, StaticPods,
 };
 use crate::plan::{Draft, HostView, Reason, Refusal, StepId, StepName};
 
@@ -46,9 +46,6 @@ pub(super) const READY: StepName<'static> = StepName::new(NAME, "api-server");
 
 /// Step after which the host's API server shows a certificate with the name that the API has got.
 pub(super) const NAMED: StepName<'static> = StepName::new(NAME, "named");
-
-/// Step after which the way to the API that the user runs leads to it.
-const ENDPOINT: StepName<'static> = StepName::new(NAME, "endpoint");
 
 /// Step after which nothing starts static pods until the kubelet is started.
 pub(super) const RESTS: StepName<'static> = StepName::new(NAME, "rests");
@@ -99,8 +96,7 @@ fn plan(view: &HostView<'_>, draft: &mut Draft<'_>) -> Result<(), Refusal> {
         let administrators = draft.add(ADMINISTRATORS, Operation::ClusterAdmins(ClusterAdmins { host: view.host.name.clone() }));
         draft.needs(&administrators, &ready, Reason::TalksTo);
         uncordoned::plan(view, draft, &administrators);
-        let endpoint = endpoint(view, draft, &administrators);
-        cluster_wide(view, draft, &administrators, endpoint.as_ref())?;
+        cluster_wide::plan(view, draft, &administrators)?;
     }
     mark(view, draft, &ready)?;
     if !is_kept_elsewhere(view.cluster(), AuthorityKind::Kubernetes) {
@@ -207,71 +203,6 @@ fn manifests(view: &HostView<'_>, draft: &mut Draft<'_>, configuration: &Configu
     // Where the pods of a control plane are made anew, its API server may be away for a moment.
     node_dns::needed_by(view, draft, &step);
     Ok(step)
-}
-
-/// Where the user runs a way to the API, it has to lead to one: kubeadm's phases and all who join take it.
-fn endpoint(view: &HostView<'_>, draft: &mut Draft<'_>, administrators: &StepId) -> Option<StepId> {
-    view.cluster().external_endpoint()?;
-    let url = format!("https://{}", identity::endpoint_text(view.cluster()));
-    let step = draft.add(ENDPOINT, Operation::EndpointReady(EndpointReady { url }));
-    // A load balancer asks its servers every few seconds, and a name may have to spread.
-    draft.within(Duration::from_secs(240));
-    draft.needs(&step, administrators, Reason::Because("before, there is no API server that it could lead to"));
-    names::needed_by(view, draft, &step);
-    Some(step)
-}
-
-/// What one control plane does for all.
-fn cluster_wide(view: &HostView<'_>, draft: &mut Draft<'_>, administrators: &StepId, endpoint: Option<&StepId>) -> Result<(), Refusal> {
-    let uploaded = kubeadm_configuration::cluster(view)?;
-    let of_addons = kubeadm_configuration::addons_source(view, uploaded);
-    let (step, path, source) = (uploaded.step, uploaded.path.clone(), uploaded.source.clone());
-    let control_planes = view.cluster().control_planes().map(|host| host.name.clone()).collect();
-    let recorded = is_kept_elsewhere(view.cluster(), AuthorityKind::Kubernetes);
-    let upload = UploadConfiguration { configuration: path.clone(), source, control_planes, recorded };
-    let upload = draft.add(UPLOADED, Operation::UploadConfiguration(upload));
-    draft.needs(&upload, administrators, Reason::Because("only administrators may"));
-    draft.needs(&upload, &view.id(step), Reason::Reads);
-    let renewed_on = view.cluster().awaited_nodes().filter(|_| view.cluster().has_away()).map(|host| host.name.clone()).collect();
-    let addons = Addons { configuration: path, source: of_addons, proxy: network::has_proxy(view), renewed_on };
-    let addons = draft.add(ADDONS, Operation::Addons(addons));
-    draft.needs(&addons, administrators, Reason::Because("only administrators may"));
-    draft.needs(&addons, &view.id(step), Reason::Reads);
-    kubeadm_configuration::patched_by(view, draft, &addons);
-    for host in view.cluster().nodes().filter(|_| view.cluster().api_endpoint_name().is_some()) {
-        let named = names::HOSTS_FILE.on(&host.name);
-        draft.needs(&addons, &named, Reason::While("kube-proxy asks the API by the name that the host has for it when it starts"));
-    }
-
-    // While a cluster is founded they wait for nobody; where old ones run, new ones have what they need when they take their place.
-    let images = [images::KUBE_PROXY, images::COREDNS].into_iter().filter(|image| *image != images::KUBE_PROXY || network::has_proxy(view));
-    for image in images.filter(|_| view.cluster().underway.is_some()) {
-        for host in view.cluster().nodes() {
-            draft.needs(&addons, &image.on(&host.name), Reason::StartsImage);
-        }
-    }
-    let joining = kubelet_join::joining(view)?;
-    let (host, id) = (view.host.name.clone(), view.inputs.token_id.to_owned());
-    let server = view.cluster().api_endpoint_name().map(|_| identity::endpoint_url(view.cluster()));
-    let kubelet_client =
-        view.cluster().control_planes().any(|host| Leaf::has_bare_kubelet_client(view.cluster().plane_version(host).minor));
-    let token = BootstrapToken { host, id, needed: !joining.is_empty(), kubelet_client, server };
-    let token = draft.add(TOKEN, Operation::BootstrapToken(token));
-    draft.needs(&token, administrators, Reason::Because("only administrators may"));
-    for step in endpoint.iter().flat_map(|_| [&upload, &addons, &token]) {
-        draft.needs(step, &view.id(ENDPOINT), Reason::Because("kubeadm asks there, by the administrators' kubeconfig"));
-    }
-    if view.cluster().settings.security.private_cluster_info {
-        let private = draft.add("cluster-info", Operation::PrivateClusterInfo(PrivateClusterInfo));
-        draft.needs(&private, administrators, Reason::Because("only administrators may"));
-        draft.follows(&private, &token, Reason::Because("the rules for joining hosts show it to everybody again"));
-    }
-    let removal = draft.add("token-removal", Operation::RemoveTokens(RemoveTokens));
-    draft.follows(&removal, &token, Reason::Because("a token can't be removed before it is made"));
-    for host in joining {
-        draft.needs(&removal, &kubelet_join::JOINED.on(&host), Reason::Because("that host still needs the token"));
-    }
-    Ok(())
 }
 
 /// The labels and the taint that kubeadm's `mark-control-plane` gives, and what the owner asks for.

@@ -4,6 +4,7 @@ pub(crate) mod addons;
 pub(crate) mod api_server;
 pub(crate) mod authorities;
 pub(crate) mod certificates;
+mod cluster_wide;
 pub(crate) mod container_runtime;
 pub(crate) mod control_plane;
 pub(crate) mod etcd;

@@ -12,6 +12,7 @@ mod room;
 mod running;
 mod stage;
 mod stages;
+mod webhooks;
 mod wish;
 
 pub use check::{CheckName, Found, check, looks};
