@@ -82,6 +82,7 @@ pub async fn carry_out(plan: &Plan, means: Means<'_>, held: &mut Held, events: &
         events: events.clone(),
         writer: Writer { run: means.taking.run, line: held.line.clone() },
         boots: held.boots.clone(),
+        planes: means.cluster.control_planes().map(|host| host.name.clone()).collect(),
     });
     let dispatcher = Dispatcher::over(plan, means.cluster, reached, events.clone(), means.pools, stop.clone());
     let dispatcher = dispatcher.most_failed(means.most_failed).without(means.left_out);

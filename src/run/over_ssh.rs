@@ -1,5 +1,7 @@
 //! Hosts reached over SSH.
 
+mod lead;
+
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
@@ -36,6 +38,8 @@ pub(super) struct OverSsh {
     pub(super) writer: Writer,
     /// The boot id of each host when the run took it.
     pub(super) boots: BTreeMap<String, String>,
+    /// Hosts with API servers.
+    pub(super) planes: Vec<String>,
 }
 
 impl OverSsh {
@@ -71,6 +75,7 @@ impl Hosts for OverSsh {
         if order.steps.iter().any(|(step, _)| matches!(step.action, Action::Operation(Operation::Reboot(_)))) {
             self.link(&order.host)?.wait_at_least(order.deadline);
         }
+        self.move_lead(order).await;
         let limit = batch.answer_limit(self.link(&order.host)?.cluster_hosts());
         let script = Script::new(batch.script(&self.writer, &self.secrets).map_err(not_prepared)?).stdout_limit(limit);
         let output = match order.steps.first() {

@@ -43,9 +43,9 @@ pub struct RemoveMember {
 }
 
 /// Asks the host's own member. `id_of URL` says the id of the member that is reached there; `add URL NAME`, `promote ID`, `lead ID` and `remove DECIMAL
-/// HEXADECIMAL` change the list. Where etcd is a unit there is etcdctl, whose ids are hexadecimal; beside an API server there is kubectl, and etcd's gateway has
+/// HEXADECIMAL` change the list; `lead DECIMAL HEXADECIMAL` is possible, too. Where etcd is a unit there is etcdctl, whose ids are hexadecimal; beside an API server there is kubectl, and etcd's gateway has
 /// decimal ones.
-const ASK: &str = r#"if [ -s /etc/etcd/etcd.yaml ] && [ -x /usr/local/bin/etcdctl ]; then
+pub(super) const ASK: &str = r#"if [ -s /etc/etcd/etcd.yaml ] && [ -x /usr/local/bin/etcdctl ]; then
   etcd() {
     /usr/local/bin/etcdctl --endpoints=https://127.0.0.1:2379 --dial-timeout=3s --command-timeout=10s --cacert=/etc/kubernetes/pki/etcd/ca.crt \
       --cert=/etc/kubernetes/pki/etcd/healthcheck-client.crt --key=/etc/kubernetes/pki/etcd/healthcheck-client.key "$@"
@@ -53,7 +53,7 @@ const ASK: &str = r#"if [ -s /etc/etcd/etcd.yaml ] && [ -x /usr/local/bin/etcdct
   id_of() { etcd member list --write-out=simple | grep -F ", $1, " | sed -n 's/^\([0-9a-f]*\), .*/\1/p'; }
   add() { etcd member add "$2" --learner --peer-urls="$1"; }
   promote() { etcd member promote "$1"; }
-  lead() { etcd move-leader "$1"; }
+  lead() { etcd move-leader "${2:-$1}"; }
   remove() { etcd member remove "$2"; }
 else
   etcd() {

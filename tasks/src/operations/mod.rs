@@ -22,6 +22,7 @@ mod kubelet;
 mod kubelet_endpoint;
 mod kubelet_registers;
 mod kubelet_trust;
+pub mod lead;
 mod load_balancers;
 mod manifest;
 mod mark;

@@ -81,6 +81,7 @@ mod tokens;
 mod upgrade_away;
 mod upgrade_components;
 mod upgrade_ends;
+mod upgrade_lead;
 mod upgrade_pools;
 mod upgrade_turns;
 mod upgrades;

@@ -189,7 +189,7 @@ fn a_control_plane_rests_when_its_kubelet_does_and_all_but_etcd_has_ended() {
         let programs = programs.iter().map(|name| ((*name).to_owned(), 1)).collect();
         Observations { programs: Some(programs), units: [("kubelet.service".to_owned(), kubelet)].into(), ..Observations::default() }
     };
-    let rests = Operation::PlaneRests(PlaneRests { leaders: Vec::new() });
+    let rests = Operation::PlaneRests(PlaneRests::default());
     assert_eq!(said(&rests, &Observations::default()), "unseen");
     assert_eq!(said(&rests, &seen("inactive", &["etcd"])), "same");
     for active in ["active", "activating"] {

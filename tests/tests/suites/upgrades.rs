@@ -10,21 +10,22 @@ use crate::cluster_support::cluster::{assert_complete, kubectl, node_hosts};
 use crate::cluster_support::kokctl::{Kokctl, image_of, wait_for_event};
 use crate::cluster_support::{ok, up};
 use crate::highly_available_story::any;
-use crate::lab_support::wait_for;
 use crate::members_story::killed;
 use crate::members_story::load::Load;
-use crate::upgrades_story::kubeadm;
+use crate::upgrades_story::components::{self, OLD_CONTAINERD};
+use crate::upgrades_story::shop::Shop;
 use crate::upgrades_story::skew::Watch;
+use crate::upgrades_story::{kubeadm, webhooks};
 
 /// The version before that the bundle holds.
 pub const OLD: &str = "1.36.3";
 
-/// The older of the two that the bundle holds.
-const OLD_CONTAINERD: &str = "2.2.9";
+/// Who writes, and asks the Service, each through its own load balancer.
+const WORKERS: [&str; 2] = ["worker1", "worker2"];
 
 #[test]
 fn three_control_planes_get_the_next_minor_version() {
-    let lab = Lab::up(LabSpec::unique(4).control_planes(3)).unwrap_or_else(|error| panic!("{error}"));
+    let lab = Lab::up(LabSpec::unique(5).control_planes(3)).unwrap_or_else(|error| panic!("{error}"));
     let kokctl = Kokctl::new(&lab);
     let bundle = kokctl.bundle().to_str().unwrap().to_owned();
     let mut clock = Clock::start();
@@ -33,25 +34,28 @@ fn three_control_planes_get_the_next_minor_version() {
     clock.lap("a cluster");
     kokctl.write_manifest(&lab.inventory(NEW).unwrap());
     is_refused_and_planned(&kokctl, &bundle);
-    let (load, watch) = (Load::begin_with_a_second_try(&lab), Watch::begin(&lab));
+    let loads = WORKERS.map(|worker| Load::begin_with_a_second_try(&lab, worker));
+    let (shop, watch) = (Shop::open(&lab, &image_of(kokctl.bundle(), "echo").0, &WORKERS), Watch::begin(&lab));
+    let nothing_failed = |after: &str| loads.iter().for_each(|load| load.goes_on_but_for(after, 0));
     killed_after(&kokctl, &bundle, "cp1/etcd/member");
-    load.goes_on_but_for("cut off after the first member", 0);
+    nothing_failed("cut off after the first member");
     clock.lap("cut off");
     is_half_way(&kokctl, &bundle);
     stops_where_one_does_not_come_up(&lab, &kokctl, &bundle);
-    load.goes_on_but_for("one does not come up", 0);
+    nothing_failed("one does not come up");
     clock.lap("stopped at the second");
     // Its kubelet has stopped by then, and its control plane ended.
     killed_after(&kokctl, &bundle, "cp1/control-plane/rests");
-    load.goes_on_but_for("cut off at rest", 0);
+    nothing_failed("cut off at rest");
     clock.lap("cut off at rest");
     let said = kokctl.verb("upgrade", &["--yes", "--bundle", &bundle]);
     assert!(said.code == 0 && said.stdout.contains(&format!("has Kubernetes {NEW}")), "{said:?}");
-    load.goes_on_but_for("upgraded", 0);
+    nothing_failed("upgraded");
     clock.lap("upgraded");
     watch.end();
-    load.end();
-    another_load_balancer_stood_in(&lab.host("worker1").unwrap());
+    shop.was_never_closed();
+    loads.into_iter().for_each(Load::end);
+    WORKERS.iter().for_each(|worker| another_load_balancer_stood_in(&lab.host(worker).unwrap()));
     is_whole(&lab, &kokctl, &bundle);
 }
 
@@ -76,12 +80,12 @@ fn one_control_plane_and_a_worker_with_a_pause() {
     clock.lap("a cluster");
     let pools = "\n  upgrade: {pools: [{name: canary, match: ['work*'], soak: 7s}]}\n  vars:\n";
     kokctl.write_manifest(&lab.inventory(NEW).unwrap().replacen("\n  vars:\n", pools, 1));
-    components_alone(&lab, &kokctl, &bundle);
+    components::alone(&lab, &kokctl, &bundle);
     clock.lap("components");
     let said = kokctl.verb("upgrade", &["--check", "--bundle", &bundle]);
     assert!(said.code == 0 && said.stdout.contains("the API is away for"), "{said:?}");
     assert!(said.stdout.contains("pool canary: worker1") && said.stdout.contains("looked at for 7 s"), "{said:?}");
-    webhooks_in_the_way_are_found(&lab, &kokctl, &bundle);
+    webhooks::in_the_way_are_found(&lab, &kokctl, &bundle);
     let watch = Watch::begin(&lab);
     let after = any((1..=15).collect());
     println!("upgrade is killed after {after} steps");
@@ -109,36 +113,6 @@ fn one_control_plane_and_a_worker_with_a_pause() {
     assert_complete(&lab, NEW);
     kubeadm::finds_nothing(&lab.host("cp1").unwrap(), NEW);
     an_option_that_a_program_does_not_take_keeps_what_runs(&lab, &kokctl);
-}
-
-/// Before the file's version of Kubernetes comes: containerd is replaced below pods that run, on one host alone, killed, and on the other; nothing else is.
-fn components_alone(lab: &Lab, kokctl: &Kokctl<'_>, bundle: &str) {
-    kubectl(lab, "wait --for=condition=Available --timeout=60s deployment/stays");
-    let all = "get pods -A -o jsonpath='{range .items[*]}{.metadata.name} {.status.containerStatuses[*].containerID}{\"\\n\"}{end}'";
-    // Those of the check of the network may be ending still.
-    let pods = || kubectl(lab, all).lines().filter(|line| !line.starts_with("network-check-")).map(str::to_owned).collect::<Vec<_>>();
-    let runtimes = || kubectl(lab, "get nodes -o jsonpath='{.items[*].status.nodeInfo.containerRuntimeVersion}'");
-    let both = |version: &str| format!("containerd://{version} containerd://{version}");
-    assert_eq!(runtimes(), both(OLD_CONTAINERD));
-    let before = pods();
-    let upgrade = |options: &[&str]| kokctl.verb("upgrade", &[&["--part", "components", "--bundle", bundle][..], options].concat());
-    let said = upgrade(&["--check"]);
-    assert!(said.code == 0 && said.stdout.contains(&format!("Kubernetes stays {OLD}")), "{said:?}");
-    assert!(said.stdout.contains("containerd"), "what changes is listed: {said:?}");
-    assert_ne!(upgrade(&["--to", NEW]).code, 0);
-    let after = any((1..=3).collect());
-    println!("upgrade --part components is killed after {after} steps");
-    killed::after(kokctl, &["upgrade", "--part", "components", "--limit", "worker1", "--yes", "--bundle", bundle], after);
-    let said = upgrade(&["--limit", "worker1", "--yes"]);
-    assert!(said.code == 0, "{said:?}");
-    let said = upgrade(&["--yes"]);
-    assert!(said.code == 0 && said.stdout.contains("has the components of the bundle"), "{said:?}");
-    let said = upgrade(&["--yes"]);
-    assert!(said.code == 0 && said.stdout.contains("nothing to do"), "{said:?}");
-    wait_for("nodes that say the new containerd", 60, || !runtimes().contains(OLD_CONTAINERD));
-    assert_eq!(pods(), before, "containers go on");
-    let kubelets = kubectl(lab, "get nodes -o jsonpath='{.items[*].status.nodeInfo.kubeletVersion}'");
-    assert_eq!(kubelets, format!("v{OLD} v{OLD}"));
 }
 
 /// A control plane alone gets the version and works as the one before; that is taken back, begun again, and ended: killed on each way.
@@ -223,32 +197,6 @@ fn an_option_that_a_program_does_not_take_keeps_what_runs(lab: &Lab, kokctl: &Ko
     kokctl.write_manifest(&right);
     kokctl.converge("apply");
     kokctl.has_nothing_to_do();
-}
-
-/// One of a service that is not there refuses every pod: nothing is begun. One with a selector is told, and one for objects of its own is not in the way.
-fn webhooks_in_the_way_are_found(lab: &Lab, kokctl: &Kokctl<'_>, bundle: &str) {
-    let webhook = |(group, resource): (&str, &str), selector: &str| {
-        let rules =
-            format!(r#"[{{"apiGroups": ["{group}"], "apiVersions": ["v1"], "operations": ["CREATE"], "resources": ["{resource}"]}}]"#);
-        let service = r#"{"service": {"namespace": "default", "name": "gone"}, "caBundle": ""}"#;
-        format!(
-            r#"{{"apiVersion": "admissionregistration.k8s.io/v1", "kind": "ValidatingWebhookConfiguration", "metadata": {{"name": "gone"}},
-            "webhooks": [{{"name": "gone.example.com", "failurePolicy": "Fail", "sideEffects": "None", "admissionReviewVersions": ["v1"],
-            "rules": {rules}, "clientConfig": {service}, "namespaceSelector": {selector}}}]}}"#
-        )
-    };
-    let checked = |rule: (&str, &str), selector: &str, more: &[&str]| {
-        kubectl(lab, &format!("apply -f - <<'END'\n{}\nEND", webhook(rule, selector)));
-        let said = kokctl.verb("upgrade", &[&["--check", "--bundle", bundle], more].concat());
-        (said.code, format!("{}{}", said.stdout, said.stderr).contains("nobody answers for it"))
-    };
-    assert_eq!(checked(("cert.example.com", "*/*"), "{}", &[]), (0, false));
-    assert_eq!(checked(("", "pods"), r#"{"matchLabels": {"of": "somebody"}}"#, &[]), (0, true));
-    assert_eq!(checked(("", "pods"), "{}", &[]), (3, true));
-    assert_eq!(checked(("", "pods"), "{}", &["--ignore", "webhooks"]).0, 0);
-    let said = kokctl.verb("upgrade", &["--yes", "--bundle", bundle]);
-    assert!(said.code == 3 && said.stderr.contains("default/gone has no endpoint that is ready"), "{said:?}");
-    kubectl(lab, "delete validatingwebhookconfiguration gone");
 }
 
 /// `apply` says which word it needs, and `upgrade --check` which way it goes; neither changes anything.

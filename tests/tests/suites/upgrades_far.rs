@@ -88,7 +88,7 @@ fn a_cluster_whose_etcd_is_units_gets_the_next_minor_version() {
     kokctl.converge("apply");
     clock.lap("a cluster");
     kokctl.write_manifest(&lab.inventory(NEW).unwrap());
-    let (load, watch) = (Load::begin_with_a_second_try(&lab), Watch::begin(&lab));
+    let (load, watch) = (Load::begin_with_a_second_try(&lab, "worker1"), Watch::begin(&lab));
     let after = any((1..=30).collect());
     println!("upgrade is killed after {after} steps");
     killed::after(&kokctl, &["upgrade", "--yes", "--bundle", &bundle], after);

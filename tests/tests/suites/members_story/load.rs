@@ -13,14 +13,21 @@ api() {
   path=$1
   shift
   server=$(awk '$2 == "lb-apiserver.kubernetes.local" { print $2; exit }' /etc/hosts)
-  curl -sf --connect-timeout 1 --cacert ca.crt --cert client.crt --key client.key "$@" "https://${server:-$(cat address)}:6443/api/v1$path"
+  curl -sf --connect-timeout 1 --cacert ca.crt --cert client.crt --key client.key "$@" "https://${server:-$(cat address)}:6443$path"
 }
+worker=$(uname -n)
 "#;
+
+/// So many writes come into one object, and the next ones into another: each write of an object sends all of it through etcd.
+const IN_ONE: u64 = 200;
+
+/// Objects that are there for them: enough for half an hour.
+const OBJECTS: u64 = 150;
 
 /// Whether a connection that was refused, or cut before TLS was spoken, is tried once more is said by `AGAIN`.
 const WRITER: &str = r#"n=0
 put() {
-  api /namespaces/default/configmaps/counter --max-time 2 -o /dev/null -w '%{exitcode} %{http_code} %{errormsg}' -X PATCH \
+  api "/api/v1/namespaces/default/configmaps/counter-$worker-$((n / IN_ONE))" --max-time 2 -o /dev/null -w '%{exitcode} %{http_code} %{errormsg}' -X PATCH \
     -H 'Content-Type: application/merge-patch+json' -d "{\"data\":{\"k$n\":\"\",\"n\":\"$n\"}}"
 }
 while :; do
@@ -33,7 +40,7 @@ done
 
 const READER: &str = r#"while :; do
   from=$(tail -n 1 watched 2>/dev/null | cut -d ' ' -f 1)
-  api "/namespaces/default/configmaps?watch=1&fieldSelector=metadata.name%3Dcounter&resourceVersion=${from:-0}" -N --max-time 20 |
+  api "/api/v1/namespaces/default/configmaps?watch=1&labelSelector=counter%3D$worker&resourceVersion=${from:-0}" -N --max-time 20 |
     sed -un 's/.*"resourceVersion":"\([0-9]*\)".*"n":"\([0-9]*\)".*/\1 \2/p' >>watched
   sleep 0.05
 done
@@ -55,31 +62,20 @@ pub struct Load {
 impl Load {
     /// Begins both on worker1. Each write is tried once.
     pub fn begin(lab: &Lab) -> Self {
-        Self::begin_with(lab, "no")
+        Self::begin_on(lab, "worker1", "no")
     }
 
     /// The same with a client that tries once more where its connection is refused, as an upgrade may ask of clients.
-    pub fn begin_with_a_second_try(lab: &Lab) -> Self {
-        Self::begin_with(lab, "yes")
+    pub fn begin_with_a_second_try(lab: &Lab, worker: &str) -> Self {
+        Self::begin_on(lab, worker, "yes")
     }
 
-    fn begin_with(lab: &Lab, again: &str) -> Self {
-        kubectl(lab, "create configmap counter --from-literal=n=0");
-        let (cp1, worker) = (lab.host("cp1").unwrap(), lab.host("worker1").unwrap());
-        ok(&worker, "mkdir -p -m 700 /root/load");
-        let credentials =
-            [("ca.crt", "certificate-authority-data"), ("client.crt", "client-certificate-data"), ("client.key", "client-key-data")];
-        for (file, field) in credentials {
-            let text = ok(&cp1, &format!("sed -n 's/^ *{field}: *//p' /etc/kubernetes/admin.conf | tr -d '\"'"));
-            ok(&worker, &format!("echo '{}' | base64 -d >/root/load/{file}", text.trim()));
-        }
-        ok(&worker, &format!("echo {} >/root/load/address", cp1.address()));
-        ok(&worker, &format!("cat >/root/load/client.sh <<'END'\n{CLIENT}END"));
+    fn begin_on(lab: &Lab, worker: &str, again: &str) -> Self {
+        kubectl(lab, &format!("apply -f - <<'END'\n{}END", objects(worker)));
+        let worker = lab.host(worker).unwrap();
+        is_client(lab, &worker);
         for (name, script) in [("writer", WRITER), ("reader", READER)] {
-            let begin = format!(
-                "systemd-run --quiet --unit=load-{name} --setenv=AGAIN={again} --property=TimeoutStopSec=5 sh /root/load/{name}.sh"
-            );
-            ok(&worker, &format!("cat >/root/load/{name}.sh <<'END'\n. /root/load/client.sh\n{script}END\n{begin}"));
+            goes_on_as(&worker, name, &format!("--setenv=AGAIN={again} --setenv=IN_ONE={IN_ONE}"), script);
         }
         let load = Self { worker };
         wait_for("something is written and read", 20, || load.numbers("watched").last().is_some_and(|(_, number)| *number > 3));
@@ -102,16 +98,21 @@ impl Load {
         let written = self.numbers("acknowledged");
         ok(&self.worker, "tail -n 1 /root/load/acknowledged >/root/load/last && mv -f /root/load/last /root/load/acknowledged");
         let last = written.last().expect("nothing was written").1;
-        let ask = ". /root/load/client.sh; api /namespaces/default/configmaps/counter";
-        let is: Value = serde_json::from_str(&ok(&self.worker, ask)).unwrap();
-        let number: u64 = is["data"]["n"].as_str().unwrap().parse().unwrap();
+        let ask = ". /root/load/client.sh; api /api/v1/namespaces/default/configmaps?labelSelector=counter%3D$worker";
+        let list: Value = serde_json::from_str(&ok(&self.worker, ask)).unwrap();
+        let is: Vec<&Value> = list["items"].as_array().unwrap().iter().map(|object| &object["data"]).collect();
+        let number = is.iter().filter_map(|data| data["n"].as_str()?.parse::<u64>().ok()).max().unwrap();
         assert!(number >= last, "{after}: {last} was acknowledged, and {number} is there");
-        let lost: Vec<u64> =
-            written.iter().map(|(_, number)| *number).filter(|number| is["data"].get(format!("k{number}")).is_none()).collect();
+        let is_there = |number: &u64| is.iter().any(|data| data.get(format!("k{number}")).is_some());
+        let lost: Vec<u64> = written.iter().map(|(_, number)| *number).filter(|number| !is_there(number)).collect();
         assert!(lost.is_empty(), "{after}: {lost:?} were acknowledged, and are not there");
         let (away, slow) = (self.away(&written), slow(&written));
         print!("{}", ok(&self.worker, "tail -n 40 /root/load/why 2>/dev/null; rm -f /root/load/why"));
-        println!("{after}: {} writes, {away} ms in which they failed, and {slow} ms in which they took longer than usual", written.len());
+        let (worker, writes) = (self.worker.name(), written.len());
+        println!(
+            "{after}: {writes} writes of {worker}, {away} ms in which they failed, and {slow} ms in which they took longer than usual:{}",
+            slow_times(&written)
+        );
         assert!(away <= most, "{after}: the API was away for {away} ms");
         // A write may take longer where two stories are told at once; that so many do is an outage, too.
         assert!(slow < 20_000, "{after}: the API was away or slow for {slow} ms");
@@ -142,7 +143,54 @@ impl Load {
     }
 }
 
+/// The objects that a worker's writer fills, one after the other.
+fn objects(worker: &str) -> String {
+    let object = |number: u64| {
+        let metadata = format!("{{name: counter-{worker}-{number}, labels: {{counter: {worker}}}}}");
+        format!("---\napiVersion: v1\nkind: ConfigMap\nmetadata: {metadata}\n")
+    };
+    (0..OBJECTS).map(object).collect()
+}
+
+/// Makes a host a client of the API: what is written in `api` asks it.
+pub fn is_client(lab: &Lab, host: &Host) {
+    ok(host, "mkdir -p -m 700 /root/load");
+    let cp1 = lab.host("cp1").unwrap();
+    let credentials =
+        [("ca.crt", "certificate-authority-data"), ("client.crt", "client-certificate-data"), ("client.key", "client-key-data")];
+    for (file, field) in credentials {
+        let text = ok(&cp1, &format!("sed -n 's/^ *{field}: *//p' /etc/kubernetes/admin.conf | tr -d '\"'"));
+        ok(host, &format!("echo '{}' | base64 -d >/root/load/{file}", text.trim()));
+    }
+    ok(host, &format!("echo {} >/root/load/address", cp1.address()));
+    ok(host, &format!("cat >/root/load/client.sh <<'END'\n{CLIENT}END"));
+}
+
+/// Begins a script of such a client, as the unit `load-NAME`.
+pub fn goes_on_as(host: &Host, name: &str, options: &str, script: &str) {
+    let begin = format!("systemd-run --quiet --unit=load-{name} {options} --property=TimeoutStopSec=5 sh /root/load/{name}.sh");
+    ok(host, &format!("cat >/root/load/{name}.sh <<'END'\n. /root/load/client.sh\n{script}END\n{begin}"));
+}
+
 /// Milliseconds between writes that are further apart than usual.
 fn slow(written: &[(u64, u64)]) -> u64 {
-    written.windows(2).map(|pair| pair[1].0 - pair[0].0).filter(|gap| *gap > USUAL).sum()
+    gaps(written).map(|(_, gap)| gap).sum()
+}
+
+/// When writes were further apart than usual, in milliseconds since 1970, and by how many.
+fn gaps(written: &[(u64, u64)]) -> impl Iterator<Item = (u64, u64)> {
+    written.windows(2).map(|pair| (pair[0].0, pair[1].0 - pair[0].0)).filter(|(_, gap)| *gap > USUAL)
+}
+
+/// The same for people, from the first to the last second of each time in which one slow write followed the other.
+fn slow_times(written: &[(u64, u64)]) -> String {
+    let mut times: Vec<(u64, u64)> = Vec::new();
+    for (from, gap) in gaps(written) {
+        match times.last_mut().filter(|(_, until)| from < *until + 2 * USUAL) {
+            Some(last) => last.1 = from + gap,
+            None => times.push((from, from + gap)),
+        }
+    }
+    let of_day = |at: u64| format!("{:02}:{:02}:{:02}", at / 3_600_000 % 24, at / 60_000 % 60, at / 1000 % 60);
+    times.iter().map(|(from, until)| format!(" {}-{}", of_day(*from), of_day(*until))).collect()
 }

@@ -1,4 +1,7 @@
 //! What the story of upgrades needs.
 
+pub mod components;
 pub mod kubeadm;
+pub mod shop;
 pub mod skew;
+pub mod webhooks;
