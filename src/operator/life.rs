@@ -7,6 +7,7 @@ mod end;
 mod kept;
 mod prepared;
 mod run;
+mod said;
 mod standing;
 mod trusted;
 mod wait;

@@ -27,12 +27,13 @@ use super::super::sink::StatusSink;
 use super::super::status::{ANSWER, OperationStatus};
 use super::begun::{Boots, Keeper};
 use super::end::is_changing;
+use super::said::{in_operation, of_outcome};
 use super::{End, Failure, Kind, Life, Phase, Verb, first};
 use crate::clock::Clock;
 use crate::engine::{Context, Error, FolderStore, Given, Options, Store as _, certificates};
 use crate::event::{Events, Sink, Trace};
 use crate::randomness::random_bytes;
-use crate::run::{Outcome, Stop, Token};
+use crate::run::{Stop, Token};
 
 /// Of a run: what plans is deep, and an unoptimized program more so. What is not used of it costs nothing.
 pub(in super::super) const STACK: usize = 32 << 20;
@@ -121,7 +122,7 @@ impl Life {
         }
         let class = Class::of(&error);
         let holder = if let Error::Held { by, .. } = &error { Some(by.clone()) } else { None };
-        let failure = first(error.failures(|outcome| of_outcome(outcome, verb)));
+        let failure = in_operation(first(error.failures(|outcome| of_outcome(outcome, verb))), verb);
         self.writer.change(|status| status.error = Some(failure.clone()));
         self.held_by(holder.as_deref()).await;
         attempts.take_over = self.may_take_over(holder.as_deref()).await;
@@ -314,25 +315,4 @@ fn given(snapshot: &Snapshot) -> Result<Given, Error> {
     let token = Token::with_id(&snapshot.token_id)?;
     let token = token.map_or_else(Token::generate, Ok)?;
     Ok(Given { token, new_cluster_id: snapshot.new_cluster_id.clone(), prune: false })
-}
-
-fn of_outcome(outcome: &Outcome, verb: Verb) -> Vec<Failure> {
-    let hint = match verb {
-        // Another one of the same action would begin from the backup or the snapshot once more, where the new etcd works by now.
-        Verb::Recover | Verb::Restore => {
-            "mend the cause. Where the API answers, an operation with `cluster.yml` does the rest; where it does not, another one of this action goes on"
-        }
-        _ => "mend the cause, and make another operation: it goes on where this one stopped",
-    };
-    let failed = outcome.failed.iter().map(|step| {
-        let what = if step.unknown { "it is not known whether it was done" } else { "failed" };
-        let failure = Failure::new(Kind::Incomplete, format!("{}: {what}", step.title)).at(step.step.to_string());
-        failure.because(step.error.clone()).hint(hint)
-    });
-    let failed: Vec<Failure> = failed.collect();
-    if !failed.is_empty() {
-        return failed;
-    }
-    let what = if outcome.taken_over { "another run has taken over the hosts" } else { "the run was stopped" };
-    vec![Failure { because: outcome.stopped.clone(), ..Failure::new(Kind::Incomplete, what).hint(hint) }]
 }
