@@ -148,22 +148,25 @@ pub(super) struct Sources<'a> {
 /// # Errors
 /// Everything that is wrong with it.
 pub(super) fn tasks(sources: Sources<'_>) -> Result<Vec<Task>, Vec<Failure>> {
-    let whole = read(sources, sources.operation)?;
+    let whole = read(sources, sources.operation, None)?;
     let Some(operation) = whole.operations.first() else {
         return Err(vec![Failure::new(Kind::Internal, "the operation was not read")]);
     };
+    let leaving = whole.removed_by_operation();
     let verbs: Vec<(usize, Verb)> = operation.invocations().enumerate().filter_map(|(place, it)| Some((place, runs(it)?))).collect();
-    verbs.into_iter().map(|(place, verb)| task(sources, operation, place, verb)).collect()
+    verbs.into_iter().map(|(place, verb)| task(sources, operation, (place, verb), &leaving)).collect()
 }
 
 fn runs(invocation: &Invocation) -> Option<Verb> {
     if let Effect::Runs(verb) = invocation.action.effect { Some(verb) } else { None }
 }
 
-/// The task of the invocation at this place of an operation. Others of the same operation don't count for it, but for those that only set variables.
-fn task(sources: Sources<'_>, operation: &Operation, place: usize, verb: Verb) -> Result<Task, Vec<Failure>> {
+/// The task of the invocation at this place of an operation. Others of the same operation don't count for it, but for those that only set variables; and what only looks may do so
+/// where the operation takes out hosts of which there is one too many.
+fn task(sources: Sources<'_>, operation: &Operation, (place, verb): (usize, Verb), leaving: &[String]) -> Result<Task, Vec<Failure>> {
     let alone = alone(sources.operation, operation, place);
-    let input = read(sources, &alone)?;
+    let looks = matches!(verb, Verb::Check | Verb::Status | Verb::Kubeconfig);
+    let input = read(sources, &alone, looks.then_some(leaving))?;
     let leaving = input.replaced_by_another();
     let input = inputs::load(input.without(&leaving), sources.files);
     let Some(mut cluster) = input.cluster.clone() else { return Err(documents::failures(input.problems, sources, &alone)) };
@@ -208,10 +211,10 @@ fn alone(given: &Value, operation: &Operation, place: usize) -> Value {
 }
 
 /// Reads the Cluster with one operation. One that takes a host out may mend what is wrong with it, the number of etcd's members.
-fn read(sources: Sources<'_>, operation: &Value) -> Result<Input, Vec<Failure>> {
+fn read(sources: Sources<'_>, operation: &Value, leaving: Option<&[String]>) -> Result<Input, Vec<Failure>> {
     let files = documents::files(sources, operation);
     let input = read_input(&files);
-    let leaving = input.removed_by_operation();
+    let leaving = leaving.map_or_else(|| input.removed_by_operation(), <[String]>::to_vec);
     let input = input.even_without(&leaving);
     if input.problems.is_empty() { Ok(input) } else { Err(documents::failures(input.problems, sources, operation)) }
 }

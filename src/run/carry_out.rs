@@ -56,6 +56,12 @@ pub enum Carried {
     NotBegun(BTreeSet<String>),
 }
 
+/// Whose API servers write to an etcd whose lead may move.
+fn writers(cluster: &Cluster) -> Vec<String> {
+    let has_several = cluster.etcd_hosts().count() > 1;
+    cluster.control_planes().filter(|_| has_several).map(|host| host.name.clone()).collect()
+}
+
 /// Takes those of the plan's hosts that the run does not hold yet, and runs the plan. Whoever calls lets go of what is `held` when its last
 /// stage has ended, however it did. A first SIGINT or SIGTERM ends the run in good order, also while hosts are being taken.
 ///
@@ -82,7 +88,7 @@ pub async fn carry_out(plan: &Plan, means: Means<'_>, held: &mut Held, events: &
         events: events.clone(),
         writer: Writer { run: means.taking.run, line: held.line.clone() },
         boots: held.boots.clone(),
-        planes: means.cluster.control_planes().map(|host| host.name.clone()).collect(),
+        writers: writers(means.cluster),
     });
     let dispatcher = Dispatcher::over(plan, means.cluster, reached, events.clone(), means.pools, stop.clone());
     let dispatcher = dispatcher.most_failed(means.most_failed).without(means.left_out);

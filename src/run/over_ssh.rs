@@ -38,8 +38,8 @@ pub(super) struct OverSsh {
     pub(super) writer: Writer,
     /// The boot id of each host when the run took it.
     pub(super) boots: BTreeMap<String, String>,
-    /// Hosts with API servers.
-    pub(super) planes: Vec<String>,
+    /// Hosts whose API servers write to an etcd of several members.
+    pub(super) writers: Vec<String>,
 }
 
 impl OverSsh {

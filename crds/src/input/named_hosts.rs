@@ -47,12 +47,17 @@ impl Input {
         node.as_ref().map(names).unwrap_or_default()
     }
 
-    /// The hosts that the files' operation takes out (`-e node=cp4` of the action `remove-node.yml`), where it names them one by one.
+    /// The hosts that the files' operation takes out (`-e node=cp4` of the action `remove-node.yml`), where it names them one by one; none where it has a pattern, or a name
+    /// that the file does not have.
     #[must_use]
     pub fn removed_by_operation(&self) -> Vec<String> {
         let pending = pending(&self.operations);
         let removes = |operation: &&&Operation| verb(operation) == Some(Verb::Remove);
-        pending.iter().find(removes).and_then(|operation| node_or_limit(operation)).as_ref().map(names).unwrap_or_default()
+        let named = pending.iter().find(removes).and_then(|operation| node_or_limit(operation)).as_ref().map(names).unwrap_or_default();
+        let cluster = self.cluster.as_ref().or(self.uneven.as_ref());
+        let is_host =
+            |name: &String| cluster.is_some_and(|cluster| cluster.hosts.iter().chain(&cluster.leaving).any(|host| host.name == *name));
+        if named.iter().all(is_host) { named } else { Vec::new() }
     }
 }
 

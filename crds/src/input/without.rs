@@ -31,7 +31,9 @@ impl Input {
     /// The same where nothing is wrong but that etcd has an even number of members with these hosts: whoever wants them gone mends that. Otherwise as it is.
     #[must_use]
     pub fn even_without(self, names: &[String]) -> Self {
-        if self.uneven.is_some() { self.without(names) } else { self }
+        let Some(uneven) = &self.uneven else { return self };
+        let names: Vec<String> = names.iter().filter(|name| uneven.host(name).is_some()).cloned().collect();
+        self.without(&names)
     }
 }
 

@@ -69,7 +69,23 @@ fn one_of_too_many_control_planes_is_taken_out() {
     let tasks = read(&hosts, removed("node4")).unwrap_or_else(|failures| panic!("{failures:?}"));
     let asked = tasks[0].input.asked(Intent { verb: Verb::Remove, dry: false }, &[]).unwrap();
     assert_eq!((asked.hosts, tasks[0].cluster.before_removal().control_planes().count()), (vec!["node4".to_owned()], 4));
-    for spec in [removed("node3,node4"), removed("node9"), json!({"action": "cluster.yml"})] {
+    // What looks at the hosts before and after may do so.
+    let hook = |action: &str| json!([{"actionType": "playbook", "action": action}]);
+    let with = |place: &str, action: &str| {
+        let mut spec = removed("node4");
+        spec.as_object_mut().unwrap().insert(place.to_owned(), hook(action));
+        spec
+    };
+    assert_eq!(read(&hosts, with("preHook", "ping.yml")).map(|tasks| tasks.len()).map_err(|failures| format!("{failures:?}")), Ok(2));
+    assert_eq!(
+        read(&hosts, with("postHook", "cluster-info.yml")).map(|tasks| tasks.len()).map_err(|failures| format!("{failures:?}")),
+        Ok(2)
+    );
+    let patterns = [removed("node4,kube_node"), removed("node4,node?")];
+    for spec in [removed("node3,node4"), removed("node9"), with("postHook", "cluster.yml"), json!({"action": "cluster.yml"})]
+        .into_iter()
+        .chain(patterns)
+    {
         assert_eq!(wrong(&hosts, spec).what, "etcd has an even number of members: node1, node2, node3, node4");
     }
 }

@@ -21,15 +21,17 @@ const UNIT: &str = "kokctl-hold.service";
 /// for as long as it likes.
 const AT_MOST: u8 = 2;
 
-/// systemd lets it go on when the unit ends, in whatever way. Its command is a file, for systemd reads its own file of a transient unit wrong where a command has quotes.
+/// systemd lets it go on when the unit ends, in whatever way. Its command is a file, for systemd reads its own file of a transient unit wrong where a command has quotes. The file
+/// stays until a reset: a unit that ends late needs it.
 const HOLD: &str = r#"set -eu
-mkdir -p /run/kokctl
-printf '%s\n' 'signal=$1' shift 'kill "-$signal" "$@"' '[ "$signal" = CONT ] || exec sleep SECONDS' >/run/kokctl/hold.sh
+[ -d /run/kokctl ] || mkdir -p -m 700 /run/kokctl
+printf '%s\n' 'signal=$1' shift 'kill "-$signal" "$@"' '[ "$signal" = CONT ] || exec sleep SECONDS' >/run/kokctl/hold.new
+mv -f /run/kokctl/hold.new /run/kokctl/hold.sh
 held=
 for process in $(tasks_of kube-apiserver | sed 's/.* //'); do
   case $(readlink "/proc/$process/exe") in */kube-apiserver) held="$held $process";; esac
 done
-[ -n "$held" ] || exit 0
+[ -n "$held" ] || exit 3
 systemctl stop UNIT 2>/dev/null || :
 systemd-run --quiet --collect --unit=UNIT --description='kokctl: API server held while the lead of etcd moves' --property=Type=exec \
   --property="ExecStopPost=/bin/sh /run/kokctl/hold.sh CONT$held" /bin/sh /run/kokctl/hold.sh STOP$held
@@ -42,7 +44,7 @@ for process in $held; do
 done
 "#;
 
-/// Holds the API server of a host, for two seconds at most; does nothing where none runs.
+/// Holds the API server of a host, for two seconds at most; fails where none runs.
 #[must_use]
 pub fn hold_script() -> String {
     format!("{TASKS_OF}{}", HOLD.replace("UNIT", UNIT).replace("SECONDS", &AT_MOST.to_string()))
@@ -51,7 +53,7 @@ pub fn hold_script() -> String {
 /// Lets it go on.
 #[must_use]
 pub fn go_on_script() -> String {
-    format!("systemctl stop {UNIT} 2>/dev/null || :\nrm -f /run/kokctl/hold.sh\n")
+    format!("systemctl stop {UNIT} 2>/dev/null || :\n")
 }
 
 /// Whether a step ends a member that works, which had better not lead then, or gives the lead away itself. With where those are reached that are to lead, if it says so.
@@ -79,9 +81,11 @@ pub fn successors(first: &[String], seen: &Observations) -> Vec<u64> {
     others.into_iter().map(|peer| peer.id).collect()
 }
 
-/// Gives the lead of the host's own member to the first one that takes it.
+/// Gives the lead of the host's own member to the first one that takes it. Each has a second: a member that is up to date leads within milliseconds, and nobody is held for
+/// longer than two.
 #[must_use]
 pub fn give_script(ids: &[u64]) -> String {
+    let ask = ASK.replace("=10s", "=1s");
     let all: String = ids.iter().map(|id| format!("lead {id} {id:x} >/dev/null 2>&1 && exit 0\n")).collect();
-    format!("{ASK}{all}exit 1\n")
+    format!("{ask}{all}exit 1\n")
 }

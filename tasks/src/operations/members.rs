@@ -42,8 +42,8 @@ pub struct RemoveMember {
     pub id: u64,
 }
 
-/// Asks the host's own member. `id_of URL` says the id of the member that is reached there; `add URL NAME`, `promote ID`, `lead ID` and `remove DECIMAL
-/// HEXADECIMAL` change the list; `lead DECIMAL HEXADECIMAL` is possible, too. Where etcd is a unit there is etcdctl, whose ids are hexadecimal; beside an API server there is kubectl, and etcd's gateway has
+/// Asks the host's own member. `id_of URL` says the id of the member that is reached there; `add URL NAME`, `promote ID` and `remove DECIMAL
+/// HEXADECIMAL` change the list; `lead ID`, or `lead DECIMAL HEXADECIMAL`, moves the lead. Where etcd is a unit there is etcdctl, whose ids are hexadecimal; beside an API server there is kubectl, and etcd's gateway has
 /// decimal ones.
 pub(super) const ASK: &str = r#"if [ -s /etc/etcd/etcd.yaml ] && [ -x /usr/local/bin/etcdctl ]; then
   etcd() {

@@ -166,7 +166,7 @@ for name in bandwidth bridge dhcp dummy firewall host-device host-local ipvlan l
 done
 rm -rf /var/log/pods /var/log/containers /usr/local/sbin/runc /opt/cni/bin/.kokctl-* /usr/local/bin/.kokctl-*.part /usr/local/sbin/.kokctl-*.part /opt/containerd /var/lib/cni /run/containerd
 # What containerd, the kubelet and kubectl make by themselves; what others have put there stays.
-rm -rf /run/nri/nri.sock /run/kokctl/.kube /run/kokctl/hooks /run/kokctl/stand-in.sh
+rm -rf /run/nri/nri.sock /run/kokctl/.kube /run/kokctl/hooks /run/kokctl/stand-in.sh /run/kokctl/hold.sh
 plugins=/usr/libexec/kubernetes/kubelet-plugins
 rmdir /run/nri /run/netns $plugins/volume/exec $plugins/volume $plugins /usr/libexec/kubernetes 2>/dev/null
 rmdir /etc/cni/net.d /etc/cni /opt/cni/bin /opt/cni /etc/containerd/certs.d /etc/containerd 2>/dev/null

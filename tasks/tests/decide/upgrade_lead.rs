@@ -66,7 +66,10 @@ fn an_api_server_is_held_and_goes_on() {
         does(&hold_script());
         assert!(is_held(&ours) && !is_held(&theirs));
         does(&go_on_script());
-        assert!(!is_held(&ours) && !folder.path("hold.sh").exists());
+        assert!(!is_held(&ours));
+        // Whoever comes late needs what ends it still.
+        does(&go_on_script());
+        assert!(folder.path("hold.sh").exists());
         does(&hold_script().replace("sleep 2'", "sleep 0.1'"));
         assert!(is_held(&ours));
         // As systemd does when the unit's command has ended.
@@ -77,7 +80,8 @@ fn an_api_server_is_held_and_goes_on() {
             process.kill().unwrap();
             process.wait().unwrap();
         }
-        does(&hold_script());
+        let none = hold_script().replace("/usr/local/bin/", &format!("{root}/")).replace("/run/kokctl", root);
+        assert_eq!(run(shell, &[], &none).status.code(), Some(3), "nothing is held");
     }
 }
 

@@ -58,6 +58,7 @@ done
 const COUNTER: &str = r#"slices='/apis/discovery.k8s.io/v1/namespaces/default/endpointslices?watch=1&labelSelector=kubernetes.io%2Fservice-name%3Dshop'
 while :; do
   api "$slices" -N --max-time 20 | while read -r line; do
+    case $line in *'"kind":"EndpointSlice"'*) ;; *) continue ;; esac
     ready=0
     while :; do
       case $line in *'"ready":true'*) ready=$((ready + 1)) line=${line#*'"ready":true'} ;; *) break ;; esac
