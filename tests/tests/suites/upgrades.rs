@@ -6,7 +6,7 @@ use std::process::Stdio;
 use kok_tests::lab::{DEFAULT_KUBERNETES_VERSION as NEW, Host, Lab, LabSpec};
 
 use crate::cluster_support::clock::Clock;
-use crate::cluster_support::cluster::{assert_complete, kubectl, node_hosts};
+use crate::cluster_support::cluster::{assert_complete, control_planes, kubectl, node_hosts};
 use crate::cluster_support::kokctl::{Kokctl, image_of, wait_for_event};
 use crate::cluster_support::{ok, up};
 use crate::highly_available_story::any;
@@ -56,7 +56,25 @@ fn three_control_planes_get_the_next_minor_version() {
     shop.was_never_closed();
     loads.into_iter().for_each(Load::end);
     WORKERS.iter().for_each(|worker| another_load_balancer_stood_in(&lab.host(worker).unwrap()));
+    api_servers_were_held(&lab);
     is_whole(&lab, &kokctl, &bundle);
+}
+
+/// Each control plane had its turn, so that one of them at least had led before; and each API server goes on.
+fn api_servers_were_held(lab: &Lab) {
+    let planes = control_planes(lab);
+    let held = |host: &Host| {
+        ok(host, "journalctl --no-pager -o cat -u kokctl-hold | grep -c '^Started kokctl-hold.service' || :").parse::<u32>().unwrap()
+    };
+    let times: Vec<u32> = planes.iter().map(held).collect();
+    println!("API servers were held: {times:?}");
+    assert!(times.iter().all(|times| *times > 0), "{times:?}");
+    for host in planes {
+        ok(
+            &host,
+            "! systemctl --quiet is-active kokctl-hold && ! grep -q '^State:.*T' $(pgrep -x kube-apiserver | sed 's|.*|/proc/&/status|')",
+        );
+    }
 }
 
 /// While the new kubelet made the worker's own anew; nothing of it is left.
