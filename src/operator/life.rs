@@ -7,10 +7,10 @@ mod end;
 mod kept;
 mod prepared;
 mod run;
-mod said;
 mod standing;
 mod trusted;
 mod wait;
+mod wording;
 
 use std::sync::Arc;
 use std::time::Duration;

@@ -27,7 +27,7 @@ use super::super::sink::StatusSink;
 use super::super::status::{ANSWER, OperationStatus};
 use super::begun::{Boots, Keeper};
 use super::end::is_changing;
-use super::said::{in_operation, of_outcome};
+use super::wording::{in_operation, of_outcome};
 use super::{End, Failure, Kind, Life, Phase, Verb, first};
 use crate::clock::Clock;
 use crate::engine::{Context, Error, FolderStore, Given, Options, Store as _, certificates};
