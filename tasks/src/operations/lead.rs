@@ -7,7 +7,7 @@
 use std::slice::from_ref;
 
 use super::Operation;
-use super::members::ASK;
+use super::members::ask;
 use super::tasks_of::TASKS_OF;
 use crate::gate::{Disruption, Need};
 use crate::membership::has_vote;
@@ -56,7 +56,8 @@ pub fn go_on_script() -> String {
     format!("systemctl stop {UNIT} 2>/dev/null || :\n")
 }
 
-/// Whether a step ends a member that works, which had better not lead then, or gives the lead away itself. With where those are reached that are to lead, if it says so.
+/// Whether another member should lead before a step: it ends a member that works, or moves the lead itself. Then the URLs of members that should lead, the best one first;
+/// where it names none, any other one may.
 #[must_use]
 pub fn ends_leader(step: &Step) -> Option<&[String]> {
     match (&step.action, &step.gate) {
@@ -68,8 +69,8 @@ pub fn ends_leader(step: &Step) -> Option<&[String]> {
     }
 }
 
-/// The members that may lead instead of a host's own, by their ids: those that are reached there first. None where the host's own does not lead, by what it says, or where
-/// no other one has a vote.
+/// The ids of the members that may lead instead of a host's own: those of the URLs in `first` come first. None where the host's own says that it does not lead, or where no other
+/// one has a vote.
 #[must_use]
 pub fn successors(first: &[String], seen: &Observations) -> Vec<u64> {
     let Some(EtcdState::Ready(member)) = &seen.etcd else { return Vec::new() };
@@ -81,11 +82,12 @@ pub fn successors(first: &[String], seen: &Observations) -> Vec<u64> {
     others.into_iter().map(|peer| peer.id).collect()
 }
 
-/// Gives the lead of the host's own member to the first one that takes it. Each has a second: a member that is up to date leads within milliseconds, and nobody is held for
-/// longer than two.
+/// How long each successor has: one that is up to date leads within milliseconds, and no API server is held for longer than [`AT_MOST`].
+const SUCCESSOR_SECONDS: u8 = 1;
+
+/// Gives the lead of the host's own member to the first one that takes it.
 #[must_use]
 pub fn give_script(ids: &[u64]) -> String {
-    let ask = ASK.replace("=10s", "=1s");
     let all: String = ids.iter().map(|id| format!("lead {id} {id:x} >/dev/null 2>&1 && exit 0\n")).collect();
-    format!("{ask}{all}exit 1\n")
+    format!("{}{all}exit 1\n", ask(SUCCESSOR_SECONDS))
 }

@@ -42,12 +42,12 @@ pub struct RemoveMember {
     pub id: u64,
 }
 
-/// Asks the host's own member. `id_of URL` says the id of the member that is reached there; `add URL NAME`, `promote ID` and `remove DECIMAL
-/// HEXADECIMAL` change the list; `lead ID`, or `lead DECIMAL HEXADECIMAL`, moves the lead. Where etcd is a unit there is etcdctl, whose ids are hexadecimal; beside an API server there is kubectl, and etcd's gateway has
-/// decimal ones.
-pub(super) const ASK: &str = r#"if [ -s /etc/etcd/etcd.yaml ] && [ -x /usr/local/bin/etcdctl ]; then
+/// Asks the host's own member, for `LIMIT` seconds at most. `id_of URL` says the id of the member that is reached there; `add URL NAME`, `promote ID` and
+/// `remove DECIMAL HEXADECIMAL` change the list; `lead ID`, or `lead DECIMAL HEXADECIMAL`, moves the lead. Where etcd is a unit there is etcdctl, whose ids are
+/// hexadecimal; beside an API server there is kubectl, and etcd's gateway has decimal ones.
+const ASK: &str = r#"if [ -s /etc/etcd/etcd.yaml ] && [ -x /usr/local/bin/etcdctl ]; then
   etcd() {
-    /usr/local/bin/etcdctl --endpoints=https://127.0.0.1:2379 --dial-timeout=3s --command-timeout=10s --cacert=/etc/kubernetes/pki/etcd/ca.crt \
+    /usr/local/bin/etcdctl --endpoints=https://127.0.0.1:2379 --dial-timeout=3s --command-timeout=LIMITs --cacert=/etc/kubernetes/pki/etcd/ca.crt \
       --cert=/etc/kubernetes/pki/etcd/healthcheck-client.crt --key=/etc/kubernetes/pki/etcd/healthcheck-client.key "$@"
   }
   id_of() { etcd member list --write-out=simple | grep -F ", $1, " | sed -n 's/^\([0-9a-f]*\), .*/\1/p'; }
@@ -57,7 +57,7 @@ pub(super) const ASK: &str = r#"if [ -s /etc/etcd/etcd.yaml ] && [ -x /usr/local
   remove() { etcd member remove "$2"; }
 else
   etcd() {
-    printf '%s\n' "$2" | HOME=/run/kokctl KUBECONFIG=/dev/null /usr/local/bin/kubectl --server=https://127.0.0.1:2379 --request-timeout=10s \
+    printf '%s\n' "$2" | HOME=/run/kokctl KUBECONFIG=/dev/null /usr/local/bin/kubectl --server=https://127.0.0.1:2379 --request-timeout=LIMITs \
       --certificate-authority=/etc/kubernetes/pki/etcd/ca.crt --client-certificate=/etc/kubernetes/pki/etcd/healthcheck-client.crt \
       --client-key=/etc/kubernetes/pki/etcd/healthcheck-client.key create --raw "$1" -f -
   }
@@ -68,6 +68,14 @@ else
   remove() { etcd /v3/cluster/member/remove "{\"ID\":\"$1\"}"; }
 fi
 "#;
+
+/// How long etcd has for an answer, where nobody waits for it.
+const LIMIT_SECONDS: u8 = 10;
+
+/// The functions by which a script asks the host's own member, each for so many seconds at most.
+pub(super) fn ask(limit_seconds: u8) -> String {
+    ASK.replace("LIMIT", &limit_seconds.to_string())
+}
 
 /// Another member leads instead of the host's own, if that one does: the first that takes it of those that are reached there. For a static pod's member. Where
 /// nobody takes it, that one goes on.
@@ -89,7 +97,7 @@ pub(super) fn give_lead(to: &[String]) -> String {
         return String::new();
     }
     let urls: Vec<String> = to.iter().map(|url| quote(url)).collect();
-    format!("{ASK}{GIVE_LEAD}give_lead {}\n", urls.join(" "))
+    format!("{}{GIVE_LEAD}give_lead {}\n", ask(LIMIT_SECONDS), urls.join(" "))
 }
 
 /// The list that the asked member has, or what it says instead.
@@ -108,7 +116,7 @@ fn at<'a>(member: &'a EtcdMember, peer_url: &str) -> Option<&'a EtcdPeer> {
 
 /// Asked again until the list says so: etcd refuses for seconds after an earlier change, until all members have heard of it.
 fn until(script: &str) -> Act {
-    let mut fragment = Fragment::text(ASK);
+    let mut fragment = Fragment::text(&ask(LIMIT_SECONDS));
     fragment.line(script);
     Act::Until { script: fragment, give_up: None }
 }

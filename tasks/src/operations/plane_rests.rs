@@ -9,7 +9,8 @@ use crate::script::{Content, Fragment};
 
 /// The host's kubelet rests, and API server, controller manager and scheduler have ended in their own time: clients have gone to others, and leases are given back
 /// while there is an API server to give them to. From then on manifests may be written, and all of them count at once when a kubelet starts again. etcd goes on
-/// until then; another member leads it before, while nobody writes ([`super::lead`]). One that is asked to end gives the lead away by itself, but in the middle of everything.
+/// until then; another member leads it before, while nobody writes ([`super::lead`]). The script moves a lead that came back since, or that could not be moved then:
+/// a member that is asked to end does it by itself, but in the middle of everything.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct PlaneRests {
     /// Where the others reach the members that may lead instead of the host's own, those first that have had their turn, so that the lead is not given away again. Empty

@@ -98,7 +98,7 @@ fn one_control_plane_and_a_worker_with_a_pause() {
     clock.lap("a cluster");
     let pools = "\n  upgrade: {pools: [{name: canary, match: ['work*'], soak: 7s}]}\n  vars:\n";
     kokctl.write_manifest(&lab.inventory(NEW).unwrap().replacen("\n  vars:\n", pools, 1));
-    components::alone(&lab, &kokctl, &bundle);
+    components::are_upgraded_alone(&lab, &kokctl, &bundle);
     clock.lap("components");
     let said = kokctl.verb("upgrade", &["--check", "--bundle", &bundle]);
     assert!(said.code == 0 && said.stdout.contains("the API is away for"), "{said:?}");

@@ -81,9 +81,9 @@ impl Load {
     fn begin_on(lab: &Lab, worker: &str, again: &str) -> Self {
         kubectl(lab, &format!("apply -f - <<'END'\n{}END", objects(worker)));
         let worker = lab.host(worker).unwrap();
-        is_client(lab, &worker);
+        make_client(lab, &worker);
         for (name, script) in [("writer", WRITER), ("reader", READER)] {
-            goes_on_as(&worker, name, &format!("--setenv=AGAIN={again} --setenv=IN_ONE={IN_ONE}"), script);
+            start_script(&worker, name, &format!("--setenv=AGAIN={again} --setenv=IN_ONE={IN_ONE}"), script);
         }
         let load = Self { worker };
         wait_for("something is written and read", 20, || load.numbers("watched").last().is_some_and(|(_, number)| *number > 3));
@@ -161,7 +161,7 @@ fn objects(worker: &str) -> String {
 }
 
 /// Makes a host a client of the API: what is written in `api` asks it.
-pub fn is_client(lab: &Lab, host: &Host) {
+pub fn make_client(lab: &Lab, host: &Host) {
     ok(host, "mkdir -p -m 700 /root/load");
     let cp1 = lab.host("cp1").unwrap();
     let credentials =
@@ -175,7 +175,7 @@ pub fn is_client(lab: &Lab, host: &Host) {
 }
 
 /// Begins a script of such a client, as the unit `load-NAME`.
-pub fn goes_on_as(host: &Host, name: &str, options: &str, script: &str) {
+pub fn start_script(host: &Host, name: &str, options: &str, script: &str) {
     let begin = format!("systemd-run --quiet --unit=load-{name} {options} --property=TimeoutStopSec=5 sh /root/load/{name}.sh");
     ok(host, &format!("cat >/root/load/{name}.sh <<'END'\n. /root/load/client.sh\n{script}END\n{begin}"));
 }

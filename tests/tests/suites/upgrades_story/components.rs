@@ -13,7 +13,7 @@ use crate::upgrades::OLD;
 pub const OLD_CONTAINERD: &str = "2.2.9";
 
 /// Before the file's version of Kubernetes comes: containerd is replaced below pods that run, on one host alone, killed, and on the other; nothing else is.
-pub fn alone(lab: &Lab, kokctl: &Kokctl<'_>, bundle: &str) {
+pub fn are_upgraded_alone(lab: &Lab, kokctl: &Kokctl<'_>, bundle: &str) {
     kubectl(lab, "wait --for=condition=Available --timeout=60s deployment/stays");
     let all = "get pods -A -o jsonpath='{range .items[*]}{.metadata.name} {.status.containerStatuses[*].containerID}{\"\\n\"}{end}'";
     // Those of the check of the network may be ending still.

@@ -5,7 +5,7 @@ use kok_tests::lab::{Host, Lab};
 use crate::cluster_support::cluster::kubectl;
 use crate::cluster_support::ok;
 use crate::lab_support::wait_for;
-use crate::members_story::load::goes_on_as;
+use crate::members_story::load::start_script;
 
 /// A pod that is to end answers until every node knows it, as Kubernetes asks of those that serve ("Pod Lifecycle", termination).
 const SHOP: &str = "apiVersion: apps/v1
@@ -86,9 +86,9 @@ impl<'a> Shop<'a> {
         for customer in &customers {
             let serves = || customer.ssh(&["curl", "-sf", "-o", "/dev/null", &format!("http://{address}/")]).unwrap().success();
             wait_for("the Service answers", 30, serves);
-            goes_on_as(customer, "customer", &format!("--setenv=SHOP={address}"), CUSTOMER);
+            start_script(customer, "customer", &format!("--setenv=SHOP={address}"), CUSTOMER);
         }
-        goes_on_as(&customers[0], "counter", "", COUNTER);
+        start_script(&customers[0], "counter", "", COUNTER);
         wait_for("pods are counted", 20, || !counted(&customers[0]).is_empty());
         Self { lab, customers, pods: pods(lab) }
     }
