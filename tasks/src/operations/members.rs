@@ -116,7 +116,7 @@ fn at<'a>(member: &'a EtcdMember, peer_url: &str) -> Option<&'a EtcdPeer> {
 
 /// Asked again until the list says so: etcd refuses for seconds after an earlier change, until all members have heard of it.
 fn until(script: &str) -> Act {
-    let mut fragment = Fragment::text(&ask(LIMIT_SECONDS));
+    let mut fragment = Fragment::text(ask(LIMIT_SECONDS));
     fragment.line(script);
     Act::Until { script: fragment, give_up: None }
 }
