@@ -11,9 +11,11 @@ use opentelemetry::trace::{Status, TracerProvider as _};
 use opentelemetry::{KeyValue, Value};
 use opentelemetry_http::{Bytes, HttpClient, HttpError, Request, Response};
 use opentelemetry_otlp::{WithExportConfig as _, WithHttpConfig as _};
+use opentelemetry_proto::tonic::collector::trace::v1::ExportTraceServiceResponse;
 use opentelemetry_sdk::Resource;
 use opentelemetry_sdk::error::OTelSdkResult;
 use opentelemetry_sdk::trace::{BatchConfigBuilder, BatchSpanProcessor, SdkTracerProvider, SpanData, SpanExporter};
+use prost::Message as _;
 use tokio::runtime::{Handle, Runtime};
 use tracing::{Level, Metadata, Subscriber};
 use tracing_subscriber::Layer;
@@ -38,6 +40,8 @@ const LAST: Duration = Duration::from_secs(5);
 const CONNECT: Duration = Duration::from_secs(3);
 /// Bytes of an answer that are read: it says whether spans were refused.
 const MOST_ANSWER: usize = 64 << 10;
+/// Characters of its message that are told.
+const MOST_MESSAGE: usize = 500;
 
 /// Sends spans until it is finished.
 pub(super) struct Traces {
@@ -70,6 +74,10 @@ struct Lost {
 impl Lost {
     fn gone(&self, error: &str) {
         let why = self.failing.lock().unwrap_or_else(PoisonError::into_inner).clone().unwrap_or_else(|| error.to_owned());
+        self.first(why);
+    }
+
+    fn first(&self, why: String) {
         let mut gone = self.gone.lock().unwrap_or_else(PoisonError::into_inner);
         if gone.is_none() {
             // Of a program that serves nobody sees the end.
@@ -193,7 +201,11 @@ impl HttpClient for Sender {
         let sent = self.runtime.spawn(async move {
             let sent = send(&client, request).await;
             let why = match &sent {
-                Ok(response) if response.status().is_success() => None,
+                Ok(response) if response.status().is_success() => {
+                    // The specification forbids to send them again.
+                    refused(response.body()).into_iter().for_each(|why| lost.first(why));
+                    None
+                }
                 Ok(response) => Some(format!("the collector answers {}", response.status())),
                 Err(error) => Some(chain(error.as_ref())),
             };
@@ -218,6 +230,21 @@ async fn send(client: &reqwest::Client, request: Request<Bytes>) -> Result<Respo
     let mut response = Response::builder().status(status).body(Bytes::from(body))?;
     *response.headers_mut() = headers;
     Ok(response)
+}
+
+/// What a collector says that has taken some spans, or none, of what it has answered with success: OTLP's *partial success*. Terminal's control characters
+/// are not told.
+fn refused(answer: &[u8]) -> Option<String> {
+    // A collector that answers in another form has refused nothing of which it says so.
+    let partial = ExportTraceServiceResponse::decode(answer).ok()?.partial_success?;
+    let said: String = partial.error_message.chars().filter(|it| !it.is_control()).take(MOST_MESSAGE).collect();
+    let said = said.trim();
+    match (partial.rejected_spans, said) {
+        (..=0, "") => None,
+        (..=0, said) => Some(format!("the collector warns: {said}")),
+        (1, _) => Some(format!("the collector has refused a span: {said}")),
+        (spans, _) => Some(format!("the collector has refused {spans} spans: {said}")),
+    }
 }
 
 /// An error with what it comes from: libraries say no more than that something failed.

@@ -5,16 +5,16 @@ use std::sync::mpsc;
 
 use axum::Router;
 use axum::http::{HeaderMap, StatusCode};
-use opentelemetry_proto::tonic::collector::trace::v1::ExportTraceServiceRequest;
+use axum::response::IntoResponse;
+use opentelemetry_proto::tonic::collector::trace::v1::{ExportTracePartialSuccess, ExportTraceServiceRequest};
 use opentelemetry_proto::tonic::trace::v1::Span;
-use prost::Message as _;
 use tracing_subscriber::layer::SubscriberExt as _;
 
 use super::*;
 use crate::event::{EventKind, Events, FORMAT, Trace};
 
 /// A collector that answers this, and hands on the type and the bytes of what it got, for as long as the runtime is there.
-fn collector(answer: StatusCode) -> (String, mpsc::Receiver<(String, Bytes)>, Runtime) {
+fn collector(answer: impl IntoResponse + Clone + Send + Sync + 'static) -> (String, mpsc::Receiver<(String, Bytes)>, Runtime) {
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build().unwrap();
     let listener = runtime.block_on(tokio::net::TcpListener::bind("127.0.0.1:0")).unwrap();
     let address = format!("http://{}/v1/traces", listener.local_addr().unwrap());
@@ -22,7 +22,7 @@ fn collector(answer: StatusCode) -> (String, mpsc::Receiver<(String, Bytes)>, Ru
     let takes = move |headers: HeaderMap, body: Bytes| async move {
         let kind = headers.get("content-type").map(|kind| kind.to_str().unwrap().to_owned()).unwrap_or_default();
         let _ = sender.send((kind, body));
-        answer
+        answer.clone()
     };
     let router = Router::new().route("/v1/traces", axum::routing::post(takes));
     runtime.spawn(async move { axum::serve(listener, router).await });
@@ -105,6 +105,21 @@ fn that_nobody_takes_them_is_told_at_the_end() {
     let silent = TcpListener::bind("127.0.0.1:0").unwrap();
     let why = told(&format!("http://{}/v1/traces", silent.local_addr().unwrap()), Duration::from_millis(300)).unwrap();
     assert!(why.contains("timed out"), "{why}");
+}
+
+#[test]
+fn what_a_collector_refuses_of_what_it_takes_is_told() {
+    let told_of = |rejected_spans: i64, message: &str| {
+        let partial = ExportTracePartialSuccess { rejected_spans, error_message: message.to_owned() };
+        let answer = ExportTraceServiceResponse { partial_success: Some(partial) }.encode_to_vec();
+        let (address, _received, _runtime) = collector(answer);
+        told(&address, Duration::from_millis(TIMEOUT))
+    };
+    assert_eq!(told_of(3, "the quota\u{1b}[2J is used up\n").unwrap(), "the collector has refused 3 spans: the quota[2J is used up");
+    assert_eq!(told_of(0, "use another port").unwrap(), "the collector warns: use another port");
+    assert_eq!(told_of(0, ""), None);
+    let (address, _received, _runtime) = collector("{\"partialSuccess\":{}}");
+    assert_eq!(told(&address, Duration::from_millis(TIMEOUT)), None, "what can't be read refuses nothing");
 }
 
 #[test]
