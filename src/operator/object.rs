@@ -25,6 +25,8 @@ pub(super) const HELD: &str = "HeldByAnother";
 pub(super) const BEHIND: &str = "behind ";
 /// Who writes, in `managedFields`.
 pub(super) const MANAGER: &str = "kokctl";
+/// The mode of a Cluster that is changed whenever it is described otherwise.
+pub(super) const DECLARATIVE: &str = "Declarative";
 
 /// Text at a JSON pointer.
 pub(super) fn text<'a>(value: &'a Value, pointer: &str) -> Option<&'a str> {

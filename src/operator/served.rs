@@ -5,7 +5,7 @@ use kok_crds::model::Schedule;
 use kube::api::DynamicObject;
 use serde_json::Value;
 
-use super::object::{self, FINALIZER, RECONCILE_AT};
+use super::object::{self, DECLARATIVE, FINALIZER, RECONCILE_AT};
 
 /// Seconds between two looks for drift, unless the Cluster says how many.
 const DRIFT_SECONDS: i64 = 600;
@@ -76,7 +76,7 @@ impl Served {
         let (data, meta) = (&cluster.data, &cluster.metadata);
         let word = |field: &str| object::text(data, &format!("/spec/operator/{field}"));
         let number = |field: &str| data.pointer(&format!("/spec/operator/{field}")).and_then(Value::as_i64);
-        let is_declarative = word("mode") == Some("Declarative");
+        let is_declarative = word("mode") == Some(DECLARATIVE);
         let deleted = meta.deletion_timestamp.as_ref().map(|time| time.0.as_second());
         let patience = number("deletionDeadlineSeconds").unwrap_or(DELETION_SECONDS);
         let phase = object::text(data, "/status/phase");

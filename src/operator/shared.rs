@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use aws_lc_rs::digest;
+use kok_tasks::holder::Manager;
 use kube::api::DynamicObject;
 use kube::runtime::events::Recorder;
 use kube::{Api, Client};
@@ -14,7 +15,7 @@ use tokio::sync::{Semaphore, watch};
 
 use super::group::Group;
 use super::metrics::Metrics;
-use super::object;
+use super::object::{self, DECLARATIVE};
 use super::page::Board;
 use crate::artifacts::BundleFolder;
 use crate::remote::{Limits, Passphrases, Surroundings, Transport, Variables};
@@ -109,7 +110,10 @@ impl Shared {
         let uid = cluster.metadata.uid.clone().unwrap_or_default();
         let sum = digest::digest(&digest::SHA256, format!("{}\n{uid}", self.meta).as_bytes());
         let id = hex::encode(sum.as_ref().get(..16).unwrap_or_default());
-        Controller { id, name: format!("{}@{}", self.settings.identity, self.own) }
+        let is_declared = object::text(&cluster.data, "/spec/operator/mode") == Some(DECLARATIVE);
+        let by = || format!("{}@{}", cluster.metadata.name.as_deref().unwrap_or_default(), self.own);
+        let manages = is_declared.then(|| Manager { controller: id.clone(), by: by() });
+        Controller { id, name: format!("{}@{}", self.settings.identity, self.own), manages }
     }
 
     /// A transport that has nothing of this machine: no agent, no configuration of ssh, no home.

@@ -7,7 +7,7 @@ mod resend;
 use std::collections::{BTreeMap, BTreeSet};
 
 use jiff::Timestamp;
-use kok_tasks::holder::{self, BUSY, HELD, Holder, OtherRun, Standing};
+use kok_tasks::holder::{self, BUSY, HELD, Holder, Other, Standing, left_line};
 use kok_tasks::script::PRELUDE;
 use tokio::task::JoinSet;
 
@@ -36,24 +36,25 @@ pub struct Taking {
 
 impl Taking {
     fn holder(&self) -> Holder {
-        let Controller { id, name } = self.controller.clone();
+        let Controller { id, name, .. } = self.controller.clone();
         Holder { run: self.run.clone(), controller: id, since: Clock::rfc3339(), by: name }
     }
 }
 
-/// Says who would write: refused before anything is changed where another run holds a host.
+/// Says who would write: refused before anything is changed where another run holds a host, or another manager keeps it.
 ///
 /// # Errors
-/// A [`Failure`] for each such run.
+/// A [`Failure`] for each of them.
 pub fn may_write(standing: &BTreeMap<String, Standing>, own: &Controller, take_over: bool) -> Result<u64, Vec<Failure>> {
     holder::next_epoch(standing, &own.id, take_over).map_err(|others| others.into_iter().map(held_by).collect())
 }
 
-fn held_by(other: OtherRun) -> Failure {
+fn held_by(other: Other) -> Failure {
     let failure = Failure::refusal(Kind::Host, other.refusal());
+    let (by, since) = other.who();
     // What stands in a record is whatever somebody wrote there.
-    let since = Some(other.since).filter(|since| since.parse::<Timestamp>().is_ok());
-    failure.due(Cause::Held(HeldBy { by: other.by, since }))
+    let since = since.filter(|since| since.parse::<Timestamp>().is_ok());
+    failure.due(Cause::Held(HeldBy { by, since }))
 }
 
 /// What became of taking the hosts of a plan.
@@ -92,7 +93,7 @@ pub(super) async fn take(
         release(door, held, events).await;
         return Ok(Taken::ChangedHands(changed));
     }
-    held.begin(epoch, |epoch| taking.holder().line(epoch));
+    held.begin(epoch, |epoch| (taking.holder().line(epoch), left_line(epoch, own.manages.as_ref())));
     held.know_boots(&taking.boots);
     let mut found = standing.clone();
     let (first, others) = hosts.split_at(1.min(hosts.len()));
@@ -184,7 +185,7 @@ fn not_taken(host: &str, output: &Output) -> Failure {
 /// Lets go of all hosts that were asked, as far as they can be reached: one that has not answered may have been taken all the same. Says
 /// which ones could not be let go.
 async fn release(door: &impl Door, held: &mut Held, events: &Events) {
-    let script = format!("{PRELUDE}{}", holder::release_script(&held.line, held.epoch, holder::RECORD_SECONDS));
+    let script = format!("{PRELUDE}{}", holder::release_script(&held.line, &held.left, holder::RECORD_SECONDS));
     let mut still_held: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
     for (host, because) in release_by(door, held.asked.iter(), |_| script.clone()).await {
         still_held.entry(because).or_default().insert(host);
@@ -202,15 +203,27 @@ fn still_held_for(hosts: &BTreeSet<String>, because: String) -> Failure {
         .hint("the next run of the same user on this machine takes them all the same; any other needs --take-over")
 }
 
-/// Takes away what a run of this controller left that was killed at its very end; what this run holds is let go at its own.
+/// For a run that has nothing to do: takes away what one of this controller left that was killed at its very end, and says who keeps hosts from now on, where
+/// that is news. What this run holds is let go at its own.
 pub async fn forget(links: &Links, standing: &BTreeMap<String, Standing>, own: &Controller, held: &Held) {
-    let stale = standing.iter().filter(|(host, it)| it.is_stale(&own.id) && !held.has(host, standing));
+    let is_wrong = |(host, it): &(&String, &Standing)| leaves_another(it, own) && !held.has(host, standing);
     let script = |host: &String| {
         let (line, epoch) = standing.get(host).map(|standing| (standing.line.as_str(), standing.epoch)).unwrap_or_default();
-        format!("{PRELUDE}{}", holder::release_script(line, epoch, holder::RECORD_SECONDS))
+        format!("{PRELUDE}{}", holder::release_script(line, &left_line(epoch, own.manages.as_ref()), holder::RECORD_SECONDS))
     };
     // The next run of this controller tries again.
-    release_by(&ByLinks::new(links, &Events::new(Vec::new())), stale.map(|(host, _)| host), script).await;
+    let hosts = standing.iter().filter(is_wrong).map(|(host, _)| host);
+    release_by(&ByLinks::new(links, &Events::new(Vec::new())), hosts, script).await;
+}
+
+/// Whether a run of this controller that lets go leaves something else in a record. What is another one's stays.
+fn leaves_another(standing: &Standing, own: &Controller) -> bool {
+    let is_own = |id: &str| id == own.id;
+    match (&standing.holder, &standing.manager) {
+        (Some(_), _) => standing.is_stale(&own.id),
+        (None, Some(manager)) => is_own(&manager.controller) && own.manages.is_none(),
+        (None, None) => own.manages.is_some(),
+    }
 }
 
 /// Those that were not let go, each with its cause.

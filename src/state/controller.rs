@@ -5,6 +5,7 @@ use std::io;
 use std::path::Path;
 
 use aws_lc_rs::digest;
+use kok_tasks::holder::Manager;
 
 use super::StateFolder;
 use crate::failure::{Failure, Kind};
@@ -17,6 +18,8 @@ pub struct Controller {
     pub id: String,
     /// `user@machine`, for people.
     pub name: String,
+    /// Set where it keeps hosts as they are described, between its runs too: what its runs leave on them.
+    pub manages: Option<Manager>,
 }
 
 impl StateFolder {
@@ -36,7 +39,7 @@ impl StateFolder {
         let identity = format!("{}\n{}\n{machine}", number, read("/etc/machine-id"));
         let sum = digest::digest(&digest::SHA256, identity.as_bytes());
         let id = hex::encode(sum.as_ref().get(..16).unwrap_or_default());
-        Ok(Controller { id, name })
+        Ok(Controller { id, name, manages: None })
     }
 }
 
@@ -44,7 +47,7 @@ impl Controller {
     /// Who can't say who it is: nobody's earlier run, and nobody that writes.
     #[must_use]
     pub fn nobody() -> Self {
-        Self { id: String::new(), name: String::new() }
+        Self { id: String::new(), name: String::new(), manages: None }
     }
 }
 

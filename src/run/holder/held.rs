@@ -16,6 +16,8 @@ use crate::run::wish::{Stop, unless_wished};
 pub struct Held {
     /// The line of their holder records; empty before the first is taken.
     pub(in crate::run) line: String,
+    /// What is left there at the end.
+    pub(super) left: String,
     pub(super) epoch: u64,
     /// The boot id of each host when it was taken, or probed after that.
     pub(in crate::run) boots: BTreeMap<String, String>,
@@ -43,12 +45,12 @@ impl Held {
         hosts.iter().filter(is_later).filter(|_| !self.is_empty()).cloned().collect()
     }
 
-    /// Says what record hosts get from now on, unless some have it already.
-    pub(super) fn begin(&mut self, epoch: u64, line: impl FnOnce(u64) -> String) {
+    /// Says what record hosts get from now on, and what is left there at the end, unless some have it already.
+    pub(super) fn begin(&mut self, epoch: u64, lines: impl FnOnce(u64) -> (String, String)) {
         if self.is_empty() {
             // What the run let go of before keeps a record that is another one.
             self.epoch = epoch.max(self.epoch.saturating_add(1));
-            self.line = line(self.epoch);
+            (self.line, self.left) = lines(self.epoch);
         }
     }
 

@@ -2,6 +2,8 @@
 
 use std::sync::{Arc, Mutex};
 
+use kok_tasks::holder::Manager;
+
 use super::*;
 
 /// The records of hosts, and what was done with them, in order.
@@ -61,7 +63,7 @@ fn names(hosts: &[&str]) -> Vec<String> {
 
 /// A stage that needs these hosts.
 async fn stage(hosts: &Hosts, needed: &[&str], held: &mut Held) -> Taken {
-    let controller = Controller { id: "c1".to_owned(), name: "ann@here".to_owned() };
+    let controller = Controller { id: "c1".to_owned(), name: "ann@here".to_owned(), manages: None };
     let taking = Taking { run: "r1".to_owned(), controller, take_over: false, boots: BTreeMap::new() };
     take(hosts, &names(needed), &hosts.standing(), &taking, held, &Events::new(Vec::new())).await.unwrap()
 }
@@ -106,4 +108,26 @@ async fn a_host_whose_record_has_gone_is_taken_again() {
     hosts.0.lock().unwrap().records.insert("b".to_owned(), String::new());
     assert_eq!(stage(&hosts, &["a", "b"], &mut held).await, Taken::AsProbed);
     assert_eq!(hosts.happened(), ["take a", "take b", "take b"]);
+}
+
+#[tokio::test]
+async fn who_keeps_hosts_as_they_are_described_leaves_that_and_nobody_elses_is_touched() {
+    let manager = Manager { controller: "c1".to_owned(), by: "berlin@kok".to_owned() };
+    let keeps = Controller { id: "c1".to_owned(), name: "a@kok".to_owned(), manages: Some(manager) };
+    let does_not = Controller { manages: None, ..keeps.clone() };
+    let leaves = |line: &str, own: &Controller| leaves_another(&Standing::parse(line), own);
+    for (line, of_keeper, of_other) in [
+        ("", true, false),
+        ("epoch=3", true, false),
+        ("epoch=3 manager=c1 by=x", false, true),
+        ("epoch=3 manager=c2 by=x", false, false),
+        ("epoch=3 run=r controller=c1 since=s by=x", true, true),
+        ("epoch=3 run=r controller=c2 since=s by=x", false, false),
+    ] {
+        assert_eq!((leaves(line, &keeps), leaves(line, &does_not)), (of_keeper, of_other), "{line}");
+    }
+    let (hosts, mut held) = (Hosts::with(&[("a", "epoch=3")]), Held::default());
+    let taking = Taking { run: "r1".to_owned(), controller: keeps, take_over: false, boots: BTreeMap::new() };
+    take(&hosts, &names(&["a"]), &hosts.standing(), &taking, &mut held, &Events::new(Vec::new())).await.unwrap();
+    assert_eq!((held.left.as_str(), held.line.contains("manager")), ("epoch=4 manager=c1 by=berlin@kok", false));
 }

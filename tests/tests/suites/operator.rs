@@ -50,7 +50,7 @@ fn objects_of_kube_on_kube_become_a_cluster() {
     clock.lap("operations one after the other");
     hooks_may_come_after_the_action(&server, &lab, &kokctl, &second);
     clock.lap("hooks");
-    declared::clusters_follow_their_objects(&server, &lab, &second);
+    declared::clusters_follow_their_objects(&server, &lab, &kokctl, &second);
     clock.lap("declared");
     scheduled::backups_are_made_by_the_schedule(&server, &lab, &second, &kokctl.folder().join("scheduled"));
     clock.lap("backups by a schedule");

@@ -28,7 +28,7 @@ fn only_the_holder_changes_a_host() {
             (Some(HELD.try_into().unwrap()), &*format!("{theirs}\n"))
         );
         // The first run lets go of what it does not hold any more: nothing happens.
-        assert!(host.sh(&release_script(ours, 1, RECORD_SECONDS)).status.success());
+        assert!(host.sh(&release_script(ours, "epoch=1", RECORD_SECONDS)).status.success());
         assert_eq!(host.holder(), theirs);
     }
 }
@@ -57,13 +57,19 @@ fn a_host_is_let_go_with_its_epoch_and_a_bare_one_without_a_trace() {
         host.sh(&take_script("", line, false));
         host.job(1, "true");
         fs::write(host.folder.path("var/lib/kokctl/cluster"), "demo\n").unwrap();
-        host.sh(&release_script(line, 7, RECORD_SECONDS));
+        host.sh(&release_script(line, "epoch=7", RECORD_SECONDS));
         assert_eq!(host.holder(), "epoch=7");
         assert!(!host.folder.path("run/kokctl/jobs").exists());
+        // Who has nothing to do takes nothing, and says all the same who keeps the host.
+        host.sh(&release_script("epoch=7", "epoch=7 manager=c1 by=berlin@kok", RECORD_SECONDS));
+        assert_eq!(host.holder(), "epoch=7 manager=c1 by=berlin@kok");
+        host.sh(&release_script("epoch=6", "epoch=6", RECORD_SECONDS));
+        assert_eq!(host.holder(), "epoch=7 manager=c1 by=berlin@kok", "of another line nothing is left");
+        host.sh(&release_script("epoch=7 manager=c1 by=berlin@kok", "epoch=7", RECORD_SECONDS));
         fs::remove_file(host.folder.path("var/lib/kokctl/cluster")).unwrap();
         let line = "epoch=8 run=r2 by=a@b";
         assert!(host.sh(&take_script("epoch=7", line, false)).status.success());
-        host.sh(&release_script(line, 8, RECORD_SECONDS));
+        host.sh(&release_script(line, "epoch=8", RECORD_SECONDS));
         assert!(!host.folder.path("var/lib/kokctl").exists(), "{:?}", host.shell);
     }
 }
@@ -93,7 +99,7 @@ fn a_host_is_let_go_while_its_take_waits() {
             let taking = scope.spawn(|| host.sh(&take_script("", line, false)));
             host.is_held_by(line);
             let began = Instant::now();
-            assert!(host.sh(&release_script(line, 1, RECORD_SECONDS)).status.success());
+            assert!(host.sh(&release_script(line, "epoch=1", RECORD_SECONDS)).status.success());
             assert!(began.elapsed() < Duration::from_secs(2) && host.holder().is_empty(), "{:?}: {:?}", host.shell, began.elapsed());
             // It does not come back, and does not keep the place from the next one.
             assert_eq!(taking.join().unwrap().status.code(), Some(HELD.try_into().unwrap()));
@@ -109,13 +115,13 @@ fn a_host_is_let_go_while_its_take_waits() {
 fn a_take_that_comes_too_late_takes_nothing() {
     let line = "epoch=1 run=r1 by=a@b";
     for host in hosts() {
-        for script in [release_script(line, 1, RECORD_SECONDS), take_script("", line, false)] {
+        for script in [release_script(line, "epoch=1", RECORD_SECONDS), take_script("", line, false)] {
             host.sh(&script);
             assert!(host.holder().is_empty(), "{:?}: {}", host.shell, host.holder());
         }
         assert_eq!(host.sh(&take_script("", line, false)).status.code(), Some(HELD.try_into().unwrap()));
         let _other = host.lock("holder.lock");
-        let busy = host.sh(&release_script(line, 1, 0));
+        let busy = host.sh(&release_script(line, "epoch=1", 0));
         assert_eq!(busy.status.code(), Some(BUSY.try_into().unwrap()));
         assert_eq!(String::from_utf8_lossy(&busy.stderr), "its holder is being changed\n");
     }

@@ -148,6 +148,12 @@ impl<'a> Kokctl<'a> {
         self.run(&arguments)
     }
 
+    /// Takes the keys that hosts show for theirs, where the manifest says none.
+    pub fn knows_the_hosts(&self) {
+        let said = self.run(&["known-hosts", "scan", "--write", "-f", self.manifest().to_str().unwrap()]);
+        assert_eq!(said.code, 0, "{said:?}");
+    }
+
     /// `plan` or `apply` with the bundle: its standard output; it has to succeed.
     pub fn converge(&self, verb: &str) -> String {
         self.converge_with(verb, &[])

@@ -3,9 +3,10 @@
 use kok_tests::lab::Lab;
 use serde_json::{Value, json};
 
-use super::{NAMESPACE, Operator, condition, object, succeeds};
+use super::{NAMESPACE, Operator, condition, object, operate, succeeds};
 use crate::api_server_support::ApiServer;
-use crate::cluster_support::{cluster, hosts};
+use crate::cluster_support::kokctl::Kokctl;
+use crate::cluster_support::{cluster, hosts, ok};
 use crate::lab_support::wait_for;
 
 /// A run that changes little is over by then.
@@ -18,13 +19,15 @@ const LOOKED: u64 = 150;
 const FILE: &str = "/etc/modules-load.d/kokctl.conf";
 
 /// The whole of it, on a cluster that is ready; afterwards operations alone change it again.
-pub fn clusters_follow_their_objects(server: &ApiServer, lab: &Lab, operator: &Operator) {
+pub fn clusters_follow_their_objects(server: &ApiServer, lab: &Lab, kokctl: &Kokctl<'_>, operator: &Operator) {
     set(server, lab, &json!({"mode": "Declarative", "driftInterval": "1m"}));
     let (name, adopted) = next(server, operator, "description", 1);
     let generation = object(server, "kok", lab.name())["metadata"]["generation"].clone();
     assert!(name.starts_with(&format!("{}-{generation}-", lab.name())), "{name}");
     assert_eq!(adopted["plan"]["changes"], 0, "{adopted:#}");
+    others_are_refused_until_they_take_over(lab, kokctl);
     a_changed_reference_is_applied(server, lab, operator);
+    assert!(is_kept(lab), "who has changed the hosts keeps them");
     a_change_by_hand_is_seen(server, lab);
     set(server, lab, &json!({"mode": "Declarative", "driftInterval": "1m", "driftPolicy": "Repair"}));
     let (_, mended) = next(server, operator, "description", 3);
@@ -37,6 +40,28 @@ pub fn clusters_follow_their_objects(server: &ApiServer, lab: &Lab, operator: &O
         assert!(host.ssh(&["test", "-s", FILE]).unwrap().success());
     }
     set(server, lab, &Value::Null);
+    operate(server, lab, "undeclared", "cluster.yml");
+    succeeds(server, operator, "undeclared", RUN);
+    assert!(!is_kept(lab), "operations alone change it from now on");
+}
+
+/// Whether the hosts have the mark of who keeps them as they are described.
+fn is_kept(lab: &Lab) -> bool {
+    hosts(lab).iter().all(|host| ok(host, "cat /var/lib/kokctl/holder").contains(&format!(" by={}@{NAMESPACE}", lab.name())))
+}
+
+/// What the command line changed would be mended again; it may look.
+fn others_are_refused_until_they_take_over(lab: &Lab, kokctl: &Kokctl<'_>) {
+    assert!(is_kept(lab), "also by a run that had nothing to do");
+    kokctl.knows_the_hosts();
+    let options = ["--bundle", kokctl.bundle().to_str().unwrap()];
+    let said = kokctl.verb("apply", &options);
+    assert!(said.code == 3 && said.stderr.contains("mode: Declarative") && said.stderr.contains("--take-over"), "{said:?}");
+    let said = kokctl.verb("plan", &options);
+    assert!(!said.stderr.contains("mode: Declarative"), "{said:?}");
+    kokctl.converge_with("apply", &["--take-over"]);
+    assert!(!is_kept(lab));
+    kokctl.converge("apply");
 }
 
 /// How the Cluster is served.
