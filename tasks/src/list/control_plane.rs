@@ -90,6 +90,7 @@ fn plan(view: &HostView<'_>, draft: &mut Draft<'_>) -> Result<(), Refusal> {
     for made in certificates::of_api_server(view) {
         draft.follows(&ready, &made, Reason::Because("it has to answer with the new one"));
     }
+    still_ready::asks_again(view, draft, &ready);
     named(view, draft, &ready);
     controllers(view, draft, &manifests, &kubelet, &ready);
     if view.is_speaker() {

@@ -106,6 +106,7 @@ fn nodes_ready(view: &HostView<'_>, draft: &mut Draft<'_>, installed: &StepId) {
     draft.needs(&ready, &administrators, Reason::Because("only administrators may ask"));
     draft.needs(&ready, installed, Reason::Because("a node without a network is not Ready"));
     still_ready::while_all_go_on(view, draft, &ready, view.cluster().nodes());
+    still_ready::once_all_have_asked(view, draft, &ready);
     for host in view.cluster().nodes() {
         draft.needs(&ready, &plugin.node_needs.on(&host.name), Reason::Because("a node without a network is not Ready"));
         if host.roles.control_plane {

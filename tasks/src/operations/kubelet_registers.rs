@@ -1,16 +1,27 @@
-//! A kubelet whose node is gone makes it again.
+//! A kubelet is started anew for what it does at its start alone.
 
 use crate::change::{Change, ChangeKind, Verdict, seen};
 use crate::observe::{Look, Observations};
 use crate::resources::Act;
 use crate::script::Fragment;
 
-/// The kubelet of a host that was a node is started anew, for it makes its node's object once, when it starts (kubelet, `registerWithAPIServer`). Who looks whether
-/// the node is there again is a step of the cluster's. Pods go on meanwhile.
+/// The kubelet of a host that was a node is started anew. Who looks whether the node is as it should be is a step of the cluster's. Pods go on meanwhile.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct KubeletRegisters {
-    /// When the one was started that has no node, in microseconds since boot.
+    /// When the one was started that is meant, in microseconds since boot.
     pub was_started_microseconds: u64,
+    /// What it lacks.
+    pub lacks: Lacks,
+}
+
+/// What a kubelet lacks since its start.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Lacks {
+    /// The object of its node, which it makes once, when it starts (kubelet, `registerWithAPIServer`).
+    Node,
+    /// An API server that answers. It tries to write its CSINode six times, with a last pause of two minutes before it ends, and its node is not Ready until it
+    /// has (kubelet, `initializeCSINode`).
+    ApiServer,
 }
 
 impl KubeletRegisters {
@@ -21,7 +32,11 @@ impl KubeletRegisters {
     pub(super) fn diff(&self, seen: &Observations) -> Verdict {
         let unit = seen!(seen.units.get("kubelet.service"));
         if unit.active == "active" && unit.started_microseconds == self.was_started_microseconds {
-            return Verdict::differs(ChangeKind::Restart, "the cluster has no node of this host, and a kubelet makes it when it starts");
+            let because = match self.lacks {
+                Lacks::Node => "the cluster has no node of this host, and a kubelet makes it when it starts",
+                Lacks::ApiServer => "its API server was away when it was started, and it may pause for two minutes before it asks again",
+            };
+            return Verdict::differs(ChangeKind::Restart, because);
         }
         Verdict::Same
     }
@@ -31,6 +46,10 @@ impl KubeletRegisters {
     }
 
     pub(super) fn title(&self) -> String {
-        "kubelet makes its node".to_owned()
+        match self.lacks {
+            Lacks::Node => "kubelet makes its node",
+            Lacks::ApiServer => "kubelet asks its API server at once",
+        }
+        .to_owned()
     }
 }

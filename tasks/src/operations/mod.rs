@@ -80,7 +80,7 @@ pub use join::Join;
 pub(crate) use join::KUBELET_CONF;
 pub use kubelet::{KubeletStart, KubeletStays};
 pub use kubelet_endpoint::KubeletEndpoint;
-pub use kubelet_registers::KubeletRegisters;
+pub use kubelet_registers::{KubeletRegisters, Lacks};
 pub use kubelet_trust::KubeletTrust;
 pub use load_balancers::LoadBalancersReady;
 pub use manifest::ApplyManifest;

@@ -2,6 +2,8 @@
 //!
 //! No step of them asks the gate: it rules about what works, and nothing does.
 
+mod planes;
+
 use std::time::Duration;
 
 use kok_crds::model::{Cluster, Host};
@@ -19,8 +21,8 @@ use crate::list::etcd;
 use crate::membership::peer_url;
 use crate::observe::{Look, Looks};
 use crate::operations::{
-    ApiServerReady, EndRecovery, EtcdMemberReady, KeepData, KeepOut, MEMBER_DATA, ManifestsBack, NewEtcd, Operation, RemoveNode,
-    StandStill, StartAnew, TakeBack, TakeSnapshot,
+    EndRecovery, EtcdMemberReady, KeepData, KeepOut, MEMBER_DATA, NewEtcd, Operation, RemoveNode, StandStill, StartAnew, TakeBack,
+    TakeSnapshot,
 };
 use crate::preconditions;
 use crate::recovery::{self, Course, MARKER, Recovery};
@@ -77,7 +79,7 @@ pub fn recovery_looks(host: &Host) -> Looks {
     }
     looks.extend(Course::looks());
     if host.roles.control_plane {
-        looks.add(Look::ApiServer);
+        looks.extend([Look::ApiServer, Look::Unit("kubelet.service".to_owned())]);
     }
     looks
 }
@@ -272,7 +274,7 @@ fn anew<'a>(inputs: &Inputs<'_>, wanted: Recovering<'_>, parties: &[&'a Host], s
     for host in others {
         let mut draft = Draft::new(&host.name, TASK);
         if is_to_work && starts(&host) {
-            starts_again(&mut draft, recovery);
+            planes::starts_again(&mut draft, recovery, seen.observations(&host.name));
         }
         ended(&mut draft, recovery, &works, "until then all of it can be taken back");
         drafts.push(draft);
@@ -308,24 +310,9 @@ fn of_new_etcd(draft: &mut Draft<'_>, inputs: &Inputs<'_>, wanted: Recovering<'_
     draft.within(READY);
     draft.needs(&member, &started, Reason::Because("that starts it"));
     if plane {
-        api_server(draft, &member);
+        planes::api_server(draft, seen.observations(&host.name), &member);
     }
     Ok(())
-}
-
-/// An API server that answers by the new etcd.
-fn api_server(draft: &mut Draft<'_>, after: &StepId) {
-    let ready = draft.add(API_SERVER, Operation::ApiServerReady(ApiServerReady::default()));
-    draft.within(READY);
-    draft.needs(&ready, after, Reason::Because("it is not ready before etcd is"));
-}
-
-/// A control plane whose etcd is no part of it goes on with what it had.
-fn starts_again(draft: &mut Draft<'_>, recovery: &Recovery) {
-    let started = draft.add(STARTED, Operation::ManifestsBack(ManifestsBack { recovery: recovery.clone() }));
-    let member = StepId::new(&recovery.host, TASK, MEMBER);
-    draft.needs(&started, &member, Reason::Because("it is not ready before etcd is"));
-    api_server(draft, &started);
 }
 
 /// A host that is given up makes its node no more: as one that was removed as dead. The last of the steps, for which a control plane is asked.

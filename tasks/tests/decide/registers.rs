@@ -1,7 +1,7 @@
 //! Hosts that joined, and whose nodes are gone: after a restore of what was before they joined, or by somebody's hand.
 
-use crate::support::step_id;
 use crate::support::world::World;
+use crate::support::{highly_available, step_id};
 
 /// A kubelet makes its node once, when it starts: one that runs for long is started anew, and is marked after that.
 #[test]
@@ -29,4 +29,21 @@ fn nothing_is_started_where_the_node_is_there() {
     assert!(registers(&world));
     world.host("worker1").units.get_mut("kubelet.service").unwrap().active = "inactive".into();
     assert!(!registers(&world));
+}
+
+/// Where etcd was made anew beside it, a kubelet was started when there was no API server to ask, and pauses for longer than that takes.
+#[test]
+fn a_kubelet_that_found_its_api_server_away_asks_again() {
+    let mut world = World::bare_of(highly_available()).converge();
+    assert!(world.plan().is_empty());
+    let asks = step_id("cp2", "control-plane", "asks-again");
+    let host = world.host("cp2");
+    host.paths.remove("/etc/kubernetes/manifests/kube-apiserver.yaml");
+    host.start("kubelet.service");
+    let plan = world.plan();
+    assert!(plan.change(&asks).is_some_and(|change| change.because.contains("two minutes")));
+    assert!(plan.changed_needs(&asks).contains(&&step_id("cp2", "control-plane", "api-server")), "it would find nobody again");
+    let mut world = world.converge();
+    world.host("cp2").now += 151;
+    assert!(world.plan().step(&asks).is_none(), "it has written its CSINode long ago");
 }
