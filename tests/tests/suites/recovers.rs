@@ -93,6 +93,23 @@ fn from_the_survivor_by_runs_that_are_killed() {
     }
     is_taken_back(&lab, &kokctl, &bundle);
     clock.lap("taken back, and recovered");
+    a_worker_is_away(&lab, &kokctl, &bundle);
+    clock.lap("recovered without a worker, which comes back");
+}
+
+/// A worker without power holds its cluster up only until it is said that one may be away; then it is named, and gets what it missed later.
+fn a_worker_is_away(lab: &Lab, kokctl: &Kokctl<'_>, bundle: &str) {
+    let worker = lab.host("worker1").unwrap();
+    worker.power_off().unwrap();
+    wiped(lab, &["cp2", "cp3"]);
+    has_no_quorum(lab, "cp1");
+    let said = kokctl.verb("recover", &["--yes", "--max-fail", "1", "--bundle", bundle]);
+    assert!(said.code == 4 && said.stderr.contains("worker1"), "{said:?}");
+    assert_eq!(stored(lab, "cp1").len(), 4);
+    etcd::members_are_those_of_the_file(lab, DEFAULT_KUBERNETES_VERSION);
+    worker.power_on().unwrap();
+    kokctl.converge("apply");
+    is_whole(lab, kokctl, 10);
 }
 
 /// What the survivor had is in its place again, as it was; and is recovered after all.
