@@ -78,7 +78,8 @@ impl Life {
     async fn stored(&mut self) -> Result<Option<Snapshot>, End> {
         let (api, name) = self.inputs();
         let uid = self.found.operation.metadata.uid.clone();
-        let stored = self.answered(|| async { api.get_opt(&name).await }).await?;
+        // Where its roles are missing they may come, as what else is waited for.
+        let stored = self.ready(|| async { api.get_opt(&name).await.map_err(Unready::Api) }).await?;
         let is_ours = |secret: &Secret| secret.metadata.owner_references.iter().flatten().any(|owner| Some(&owner.uid) == uid.as_ref());
         let bytes = stored.filter(is_ours).and_then(|secret| secret.data?.remove("inputs"));
         bytes.map(|bytes| Snapshot::unpacked(&bytes.0)).transpose().map_err(|failure| End::failed("InputRefused", failure))
