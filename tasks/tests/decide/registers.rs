@@ -42,7 +42,7 @@ fn a_kubelet_that_found_its_api_server_away_asks_again() {
     host.start("kubelet.service");
     let plan = world.plan();
     assert!(plan.change(&asks).is_some_and(|change| change.because.contains("two minutes")));
-    assert!(plan.changed_needs(&asks).contains(&&step_id("cp2", "control-plane", "api-server")), "it would find nobody again");
+    assert!(plan.changed_needs(&asks).contains(&step_id("cp2", "control-plane", "api-server")), "it would find nobody again");
     let mut world = world.converge();
     world.host("cp2").now += 151;
     assert!(world.plan().step(&asks).is_none(), "it has written its CSINode long ago");
