@@ -61,7 +61,7 @@ impl ComponentsDocument {
     pub(crate) fn new(cluster: &Cluster, host: &Host) -> Result<Self, TemplateError> {
         let components = &cluster.settings.components;
         let gates = &components.feature_gates;
-        let controller_manager = with_gates(&components.controller_manager.options, gates.of(&gates.controller_manager));
+        let controller_manager = with_gates(&components.controller_manager.options, gates.own_or_all(&gates.controller_manager));
         Ok(Self {
             api_server: api_server(cluster)?,
             controller_manager: pod(&controller_manager, &components.controller_manager),
@@ -91,7 +91,7 @@ const ENDS: [(&str, &str); 3] =
 fn api_server(cluster: &Cluster) -> Result<PodDocument, TemplateError> {
     let (components, security) = (&cluster.settings.components, &cluster.settings.security);
     let gates = &components.feature_gates;
-    let mut options = with_gates(&components.api_server.options, gates.of(&gates.api_server));
+    let mut options = with_gates(&components.api_server.options, gates.own_or_all(&gates.api_server));
     for (name, value) in ENDS {
         options.entry(name.to_owned()).or_insert_with(|| value.into());
     }
@@ -165,7 +165,7 @@ fn authority_volume(oidc: &Group) -> Option<Json> {
 fn scheduler(cluster: &Cluster) -> PodDocument {
     let components = &cluster.settings.components;
     let gates = &components.feature_gates;
-    let mut pod = pod(&with_gates(&components.scheduler.options, gates.of(&gates.scheduler)), &components.scheduler);
+    let mut pod = pod(&with_gates(&components.scheduler.options, gates.own_or_all(&gates.scheduler)), &components.scheduler);
     if let Some(text) = api_files::scheduler_configuration(cluster) {
         pod.arguments.push(Argument { name: "config".to_owned(), value: api_files::SCHEDULER.to_owned() });
         pod.volumes.push(volume("kokctl", api_files::SCHEDULER_FOLDER, api_files::SCHEDULER_FOLDER, true, "DirectoryOrCreate"));
@@ -209,7 +209,7 @@ const SYSTEM_RESERVED: [(&str, &str); 4] = [("cpu", "500m"), ("memory", "512Mi")
 pub(crate) fn kubelet(cluster: &Cluster, settings: &KubeletSettings) -> Map<String, Json> {
     let components = &cluster.settings.components;
     let mut fields = nested(settings.fields.iter().map(|(name, value)| (name.clone(), value.clone())));
-    let gates = components.feature_gates.of(&components.feature_gates.kubelet);
+    let gates = components.feature_gates.own_or_all(&components.feature_gates.kubelet);
     if !gates.is_empty() {
         fields.insert("featureGates".to_owned(), json!(gates));
     }
@@ -239,7 +239,7 @@ fn kube_proxy(cluster: &Cluster) -> Map<String, Json> {
     let (components, settings) = (&cluster.settings.components, &cluster.settings);
     let mode = settings.kube_proxy_mode;
     let mut fields = nested(components.kube_proxy.iter().map(|(path, value)| (mode.field(path), value.clone())));
-    let gates = components.feature_gates.of(&components.feature_gates.kube_proxy);
+    let gates = components.feature_gates.own_or_all(&components.feature_gates.kube_proxy);
     if !gates.is_empty() {
         fields.insert("featureGates".to_owned(), json!(gates));
     }

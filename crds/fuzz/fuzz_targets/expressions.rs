@@ -17,12 +17,12 @@ fuzz_target!(|texts: (&str, &str, &str)| {
         let node = Node::new(Value::Text(text.to_owned()), position.clone());
         vars.insert(name, kok_crds::inventory::Variable { key_position: position, node });
     }
-    let resolved = Resolved::of(inventory, vec![vars]);
+    let resolved = Resolved::new(inventory, vec![vars]);
     for name in ["x", "y"] {
         if let Err(problem) = resolved.get("a", name) {
             assert!(problem.position.is_some());
         }
         let _ = resolved.get("b", name);
     }
-    let _ = Connection::of(&resolved, "b");
+    let _ = Connection::for_host(&resolved, "b");
 });

@@ -60,7 +60,7 @@ fn text(value: &Json) -> String {
 impl Judge<'_> {
     /// Reports a problem with something that is told; of hosts that are alike once.
     fn report(&mut self, told: Told<'_>, problem: Problem) {
-        let said = self.decoder.told(told.name, told.value, told.likely);
+        let said = self.decoder.position_of(told.name, told.value, told.likely);
         // What nobody says else a patch says.
         let position = said.cloned().unwrap_or_else(|| self.written(&["spec.vars.kubeadm_patches"]));
         self.report_at(&position, problem);
@@ -83,7 +83,7 @@ impl Judge<'_> {
 /// Checks what all components are told.
 pub(crate) fn components(decoder: &mut Decoder, settings: &Settings, hosts: &[ReadHost<'_>], version: Option<&Version>, spec: &Position) {
     let judge = &mut Judge { decoder, spec, reported: Vec::new() };
-    let known = version.and_then(Known::of);
+    let known = version.and_then(Known::for_version);
     if let Some(known) = known {
         gates::gates(judge, known, settings);
         options::options(judge, known, settings);

@@ -16,7 +16,7 @@ pub(super) struct Hooks {
 
 impl Hooks {
     /// Looks at all hooks of an operation.
-    pub(super) fn of(operation: &Operation) -> Self {
+    pub(super) fn from_operation(operation: &Operation) -> Self {
         let mut hooks = Self::default();
         for hook in operation.pre_hooks.iter().chain(&operation.post_hooks) {
             hooks.options(hook);

@@ -35,7 +35,7 @@ impl Machines {
         let at = &machine.position;
         let mut problems = Vec::new();
         add(host, "name", || text(machine.name.as_str(), at));
-        let works = self.works(machine);
+        let works = self.work_of(machine);
         if works.is_empty() && host.entry("roles").is_none() {
             problems.push(no_work(machine));
         }

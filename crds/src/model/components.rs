@@ -165,7 +165,7 @@ pub struct FeatureGates {
 impl FeatureGates {
     /// The gates of a component: its own, or those of all.
     #[must_use]
-    pub fn of<'a>(&'a self, own: &'a BTreeMap<String, bool>) -> &'a BTreeMap<String, bool> {
+    pub fn own_or_all<'a>(&'a self, own: &'a BTreeMap<String, bool>) -> &'a BTreeMap<String, bool> {
         if own.is_empty() { &self.all } else { own }
     }
 }

@@ -20,7 +20,7 @@ pub(super) struct Feeding {
 
 impl Feeding {
     /// Finds them in everything that is written.
-    pub(super) fn of<'a>(all: impl Iterator<Item = &'a Vars>) -> Self {
+    pub(super) fn from_variables<'a>(all: impl Iterator<Item = &'a Vars>) -> Self {
         let mut search = Search::default();
         for (name, variable) in all.flat_map(Vars::iter) {
             search.read(name, &variable.node, None);
@@ -126,7 +126,7 @@ mod tests {
 
     fn feeding(text: &str) -> Feeding {
         let vars = Vars::read(&Source::file("f", text)).unwrap();
-        Feeding::of([&vars].into_iter())
+        Feeding::from_variables([&vars].into_iter())
     }
 
     #[test]

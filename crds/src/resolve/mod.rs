@@ -57,7 +57,7 @@ struct Data {
 impl Resolved {
     /// The variables of an inventory together with extra variables, of which later ones count.
     #[must_use]
-    pub fn of(inventory: Inventory, extra: Vec<Vars>) -> Self {
+    pub fn new(inventory: Inventory, extra: Vec<Vars>) -> Self {
         let (defaults, taints) = (Vars::default(), Arc::default());
         let (feeding, known, classes) = (OnceLock::new(), Known::default(), OnceLock::new());
         Self(Arc::new(Data { inventory, defaults, extra, taints, feeding, known, classes }))
@@ -149,11 +149,11 @@ impl Data {
 
     /// What secrets are made of.
     fn feeding(&self) -> &Feeding {
-        self.feeding.get_or_init(|| Feeding::of(self.written().map(|(vars, _)| vars)))
+        self.feeding.get_or_init(|| Feeding::from_variables(self.written().map(|(vars, _)| vars)))
     }
 
     fn classes(&self) -> &Classes {
-        self.classes.get_or_init(|| Classes::of(&self.inventory))
+        self.classes.get_or_init(|| Classes::from_inventory(&self.inventory))
     }
 
     fn find(&self, host: &str, name: &str) -> Option<&Variable> {

@@ -29,7 +29,7 @@ pub(super) struct Definitions<'a> {
 
 impl<'a> Definitions<'a> {
     /// `hosts` are those of the cluster.
-    pub(super) fn of(resolved: &'a Resolved, hosts: &[&'a str]) -> Self {
+    pub(super) fn from_resolved(resolved: &'a Resolved, hosts: &[&'a str]) -> Self {
         let mut all = Self { by_name: BTreeMap::new(), words: BTreeMap::new(), counting: BTreeSet::new() };
         for (vars, owner) in resolved.written() {
             all.add(vars, owner);

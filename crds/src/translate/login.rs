@@ -30,7 +30,7 @@ pub(super) fn read(values: &mut Values<'_>, groups: &Groups<'_>, host: &str, own
 }
 
 fn connection(values: &mut Values<'_>, host: &str) -> Option<Connection> {
-    match Connection::of(values.resolved, host) {
+    match Connection::for_host(values.resolved, host) {
         Ok((connection, notices)) => {
             values.notices.extend(notices);
             Some(connection)

@@ -41,7 +41,7 @@ pub(crate) struct Translation {
 /// Translates an inventory; `start` is where it begins, `name` that of the cluster and where that stands.
 pub(crate) fn translate(resolved: &Resolved, start: &Position, name: (&str, &Position)) -> Translation {
     let inventory = resolved.inventory();
-    let groups = Groups::of(inventory, start.clone());
+    let groups = Groups::from_inventory(inventory, start.clone());
     let members = groups.members.clone();
     let mut values = Values::new(resolved, &members, &groups);
     let tolerant = cluster::is_tolerant(&mut values);
@@ -109,7 +109,7 @@ mod tests {
         let source = Source::file("hosts.yaml", text);
         let inventory = Inventory::read(&source, &[]).unwrap();
         let vars = Vars::read(&Source::file("all.yml", format!("kube_network_plugin: flannel\n{vars}"))).unwrap();
-        let resolved = Resolved::of(inventory, vec![vars]).with_defaults(defaults());
+        let resolved = Resolved::new(inventory, vec![vars]).with_defaults(defaults());
         let start = source.position(1, 1);
         let translation = translate(&resolved, &start, ("a", &start));
         assert_eq!(translation.problems, []);

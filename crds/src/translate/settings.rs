@@ -89,7 +89,7 @@ fn setting(values: &mut Values<'_>, name: &str, row: &'static Variable, vars: &m
     let mut problem = values.difference(name, &distinct, values.hosts);
     let mut readers = Readers::Cluster;
     if problem.is_some() {
-        readers = Readers::of(row, distinct.iter().map(|value| (&value.node, &value.key_position)));
+        readers = Readers::from_values(row, distinct.iter().map(|value| (&value.node, &value.key_position)));
         let hosts = values.that_read(readers);
         distinct.iter_mut().for_each(|value| value.hosts.retain(|host| hosts.contains(host)));
         distinct.retain(|value| !value.hosts.is_empty());

@@ -42,7 +42,7 @@ impl<'a> Values<'a> {
             roles,
             bastion,
             start,
-            definitions: Definitions::of(resolved, hosts),
+            definitions: Definitions::from_resolved(resolved, hosts),
             problems: Vec::new(),
             notices: Vec::new(),
         }

@@ -53,7 +53,7 @@ impl<'a> Sayings<'a> {
     }
 
     /// The values of a variable, each with the number of the host that it is of, if it is not of all.
-    pub(crate) fn of(&self, name: &'static str) -> impl Iterator<Item = (Option<usize>, &'a Node)> {
+    pub(crate) fn values_of(&self, name: &'static str) -> impl Iterator<Item = (Option<usize>, &'a Node)> {
         let fields = self.fields.iter().filter(move |said| said.variable == name).map(|said| (None, said.field.node));
         let vars = self.vars.iter().filter_map(move |vars| Some((None, vars.node.entry(name).map(|entry| &entry.node)?)));
         let hosts = self.hosts.iter().enumerate().filter_map(move |(index, host)| Some((Some(index), host.node(name)?)));

@@ -16,7 +16,7 @@ use crate::plan::Seen;
 /// for not ready for some seconds, so a Service would lose all of them at once.
 #[must_use]
 pub fn workers_at_a_time(cluster: &Cluster) -> usize {
-    cluster.settings.serial.of(cluster.nodes().filter(|host| !host.roles.control_plane).count())
+    cluster.settings.serial.count_of(cluster.nodes().filter(|host| !host.roles.control_plane).count())
 }
 
 /// The cluster as it is now. What nobody has looked at is not in it, or is doubtful.

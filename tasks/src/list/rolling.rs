@@ -158,7 +158,7 @@ fn worker_before<'a>(view: &HostView<'a>) -> Option<&'a Host> {
     };
     let workers: Vec<&Host> = view.cluster().nodes().filter(is_in_turn).collect();
     let own = workers.iter().position(|host| host.name == view.host.name)?;
-    own.checked_sub(view.cluster().settings.serial.of(workers.len())).and_then(|before| workers.get(before).copied())
+    own.checked_sub(view.cluster().settings.serial.count_of(workers.len())).and_then(|before| workers.get(before).copied())
 }
 
 /// Says that containerd of a host of a working cluster, and what it reads, is changed only when control planes have gone through it: their API

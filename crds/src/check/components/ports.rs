@@ -104,9 +104,9 @@ fn of_kubelet<'a>(
     (at, usual_at): (Name, Option<IpAddr>),
     usual: u16,
 ) -> Option<Listener<'a>> {
-    let at = kubelet.said(at).map_or(usual_at, |(_, value)| address(&text(value)));
+    let at = kubelet.setting(at).map_or(usual_at, |(_, value)| address(&text(value)));
     let port = kubelet.number(name).map_or(Some(usual), |port| u16::try_from(port).ok())?;
-    let said = kubelet.said(name).map(|_| Said::OfKubelet(name));
+    let said = kubelet.setting(name).map(|_| Said::OfKubelet(name));
     (port > 0).then_some(Listener { who, at, port, said })
 }
 

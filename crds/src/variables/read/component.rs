@@ -46,7 +46,7 @@ pub(crate) fn etcd(decoder: &mut Decoder, field: &Field<'_>, settings: &mut Sett
         if !is_free(decoder, field, (&name, &entry.key_position), ETCD) {
             continue;
         }
-        match EtcdOption::of(&name) {
+        match EtcdOption::by_name(&name) {
             Some(option) => put_etcd(decoder, &item, &mut settings.components.etcd, option),
             None => decoder.report(no_option_of_etcd(&entry.key, &name).at(&entry.key_position)),
         }
@@ -60,7 +60,7 @@ fn etcd_name(key: &str) -> String {
 
 fn no_option_of_etcd(key: &str, name: &str) -> Problem {
     let problem = Problem::new(format!("{} is no option of etcd", quote(key)));
-    match name.strip_prefix("experimental-").filter(|name| EtcdOption::of(name).is_some()) {
+    match name.strip_prefix("experimental-").filter(|name| EtcdOption::by_name(name).is_some()) {
         Some(new) => problem.because("etcd 3.7 has given up that name").hint(format!("write `{new}`")),
         None => with_nearest(
             problem.because("etcd would not start with it, or read over it"),

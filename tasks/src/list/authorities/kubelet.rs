@@ -77,7 +77,7 @@ fn turn<'a>(view: &HostView<'a>) -> Option<&'a Host> {
     if let Some(place) = place(&planes) {
         return place.checked_sub(1).and_then(|before| planes.get(before).copied());
     }
-    let serial = view.cluster().settings.serial.of(workers.len());
+    let serial = view.cluster().settings.serial.count_of(workers.len());
     let before = place(&workers).and_then(|place| place.checked_sub(serial)).and_then(|before| workers.get(before).copied());
     before.or_else(|| planes.last().copied())
 }

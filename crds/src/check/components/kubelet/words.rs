@@ -36,7 +36,7 @@ const ENFORCE: Name = ("enforceNodeAllocatable", "");
 
 pub(super) fn check(judge: &mut Judge<'_>, kubelet: &Kubelet) {
     for (name, words) in WORDS {
-        let Some((said, value)) = kubelet.said(name) else { continue };
+        let Some((said, value)) = kubelet.setting(name) else { continue };
         let written = text(value);
         // What is no text is told as such.
         if value.is_string() && !words.contains(&written.as_str()) {
@@ -50,7 +50,7 @@ pub(super) fn check(judge: &mut Judge<'_>, kubelet: &Kubelet) {
 }
 
 fn enforced(judge: &mut Judge<'_>, kubelet: &Kubelet) {
-    let Some((_, Json::Array(items))) = kubelet.said(ENFORCE) else { return };
+    let Some((_, Json::Array(items))) = kubelet.setting(ENFORCE) else { return };
     let names: Vec<&str> = items.iter().filter_map(Json::as_str).collect();
     for (index, name) in names.iter().enumerate() {
         let problem = Problem::new(format!("`{}` of the kubelet cannot have {}", ENFORCE.0, quote(name)));
