@@ -119,7 +119,7 @@ impl fmt::Display for Misfit {
 pub fn merge_kubeconfig(own: &Secret, new: &NewCluster<'_>) -> Result<(Secret, MergeSummary), MergeError> {
     let before = tree::read(own.expose()).map_err(MergeError::Misfit)?;
     own::validate(&before).map_err(MergeError::Misfit)?;
-    let taken = Ours::of(&before, new).taken();
+    let taken = Ours::from_root(&before, new).taken();
     if !taken.is_empty() {
         return Err(MergeError::Taken(taken));
     }
