@@ -105,7 +105,7 @@ fn removal<'a>(request: &ApplyRequest<'a>) -> Option<(Cluster, Removal<'a>)> {
 
 /// How these leave: those that don't answer are taken for dead, if the cluster hears nothing of them, too.
 pub(super) fn removal_of(cluster: &Cluster) -> Removal<'_> {
-    let drain = DrainSettings { delete_unmanaged: true, delete_empty_dir: true, ..DrainSettings::of(&cluster.settings.drains) };
+    let drain = DrainSettings { delete_unmanaged: true, delete_empty_dir: true, ..DrainSettings::from_drains(&cluster.settings.drains) };
     Removal { hosts: &cluster.removed, drain, silent: Silent::Dead, follows: Follows::Nothing, members: None, even: true }
 }
 

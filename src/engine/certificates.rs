@@ -157,7 +157,7 @@ async fn all_shown(cluster: &Cluster, links: &Links, seen: &Seen) -> Shown {
 }
 
 fn ports(cluster: &Cluster, host: &Host, seen: &Seen) -> Vec<u16> {
-    let held = in_use::of(cluster, host, seen.observations(&host.name));
+    let held = in_use::held_certificates(cluster, host, seen.observations(&host.name));
     let port = |held: Held| if let User::Shown { port, .. } = held.user { Some(port) } else { None };
     held.into_iter().filter_map(port).collect()
 }
@@ -171,7 +171,7 @@ fn seen_of(cluster: &Cluster, seen: &Seen, shown: &Shown, now: i64) -> Vec<HeldC
             let running = held.running(cluster, observed, at);
             HeldCertificate::of(&host.name, held, running, now)
         };
-        in_use::of(cluster, host, observed).into_iter().map(told).collect::<Vec<_>>()
+        in_use::held_certificates(cluster, host, observed).into_iter().map(told).collect::<Vec<_>>()
     };
     hosts.flat_map(of_host).collect()
 }

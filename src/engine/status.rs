@@ -124,7 +124,7 @@ fn seen_of(cluster: &Cluster, seen: &Seen, drift: Drift) -> ClusterStatus {
     let kubernetes = told.and_then(|told| told.kubernetes.as_ref());
     let asked = cluster.control_planes().any(|host| seen.facts(&host.name).is_some());
     let without_node = if kubernetes.is_some() || asked { "none" } else { "unknown" };
-    let versions = Versions::of(cluster, seen);
+    let versions = Versions::from_seen(cluster, seen);
     let changes_encryption = preconditions::replacing_key(cluster, seen);
     let hosts = cluster.hosts.iter().map(|host| HostStatus::new(cluster, seen, host, (kubernetes, without_node), &versions)).collect();
     ClusterStatus {

@@ -112,7 +112,7 @@ pub async fn running(context: &Context, meant: Meant<'_>) -> Result<Running, Vec
 
 fn running_of(cluster: &Cluster, base: &Base) -> Result<Running, Vec<Failure>> {
     let refused = |refusals: Vec<_>| refusals.into_iter().map(|refusal| Failure::refusal(Kind::Host, refusal)).collect::<Vec<_>>();
-    Running::of(cluster, &base.seen).map_err(refused)
+    Running::from_seen(cluster, &base.seen).map_err(refused)
 }
 
 /// The way that an upgrade would go, and what is in it. Nothing is changed.

@@ -103,7 +103,7 @@ impl Means<'_> {
 
 /// How pods leave; what is lost with them only where their host goes.
 fn drains(cluster: &Cluster, all: bool) -> DrainSettings {
-    DrainSettings { delete_empty_dir: all, delete_unmanaged: all, ..DrainSettings::of(&cluster.settings.drains) }
+    DrainSettings { delete_empty_dir: all, delete_unmanaged: all, ..DrainSettings::from_drains(&cluster.settings.drains) }
 }
 
 /// What an operation asks of a task by its arguments.

@@ -51,7 +51,7 @@ pub(crate) const SOURCE: &str = "source";
 impl Record {
     /// The record of an addon, if the cluster has one.
     #[must_use]
-    pub fn of(state: &KubernetesState, addon: &str) -> Option<Self> {
+    pub fn find(state: &KubernetesState, addon: &str) -> Option<Self> {
         let map = state.object("ConfigMap", "kube-system", RECORD)?;
         map.0.pointer("/data")?.get(addon)?.as_str().map(Self::parse)
     }

@@ -25,7 +25,7 @@ pub struct Opening {
 impl Opening {
     /// What has to reach this host.
     #[must_use]
-    pub fn of(cluster: &Cluster, host: &Host, facts: &HostFacts) -> Self {
+    pub fn for_host(cluster: &Cluster, host: &Host, facts: &HostFacts) -> Self {
         let ports = ports::of_host(cluster, host).collect();
         let with_address = facts.interfaces.iter().filter(|(_, interface)| interface.addresses.contains(&host.address));
         let interfaces = with_address.map(|(name, _)| name.clone()).collect();

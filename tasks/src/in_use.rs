@@ -134,7 +134,7 @@ fn is_shown(material: Material) -> bool {
 
 /// Each certificate that is there; leaves before kubeconfigs before what is the kubelet's before authorities.
 #[must_use]
-pub fn of(cluster: &Cluster, host: &Host, seen: &Observations) -> Vec<Held> {
+pub fn held_certificates(cluster: &Cluster, host: &Host, seen: &Observations) -> Vec<Held> {
     let authorities = authorities(seen);
     let of_material = |material: Material| {
         let pem = pem(material, seen)?;

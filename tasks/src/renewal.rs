@@ -92,7 +92,7 @@ impl Part {
     }
 
     /// The part that a file is of; nothing for files of authorities and of service accounts, and for the kubelet's kubeconfig, which it keeps up itself.
-    fn of(material: Material) -> Option<Self> {
+    fn from_material(material: Material) -> Option<Self> {
         match material {
             Material::LeafCertificate(leaf) | Material::LeafKey(leaf) => Some(match leaf {
                 Leaf::ApiServer | Leaf::ApiServerKubeletClient | Leaf::ApiServerEtcdClient => Self::ApiServer,
@@ -138,7 +138,7 @@ impl Renewal<'_> {
     /// Whether a file is meant.
     #[must_use]
     pub fn has(&self, material: Material) -> bool {
-        Part::of(material).is_some_and(|part| self.has_part(part))
+        Part::from_material(material).is_some_and(|part| self.has_part(part))
     }
 
     /// Why a certificate that does its work, of an authority of this kind, is made anew all the same, if it is.
@@ -199,7 +199,7 @@ pub fn to_be_issued(cluster: &Cluster, renewal: &Renewal<'_>, seen: &Seen, now: 
                 .any(|it| below(held).as_deref() == Some(it.path()) && (renewal.has(it) || renewal.parts.is_empty()));
             is_late && is_meant && below(held).is_some_and(|path| issued.contains(&path.as_str()))
         };
-        let held = in_use::of(cluster, host, seen.observations(&host.name)).into_iter().filter(is_due);
+        let held = in_use::held_certificates(cluster, host, seen.observations(&host.name)).into_iter().filter(is_due);
         due.extend(held.map(|held| Due {
             host: host.name.clone(),
             path: below(&held).unwrap_or_default(),

@@ -58,7 +58,7 @@ pub(super) fn certificates(cluster: &Cluster, seen: &Seen, now: i64) -> Vec<Cert
             _ => Renewal::Kokctl,
         };
         let certificate = |it: Validity| Certificate { renewal: renewal(&it.path), ..Certificate::of(&host.name, it, now) };
-        validity::of(seen.observations(&host.name)).into_iter().map(certificate).collect::<Vec<_>>()
+        validity::certificate_validities(seen.observations(&host.name)).into_iter().map(certificate).collect::<Vec<_>>()
     };
     hosts.flat_map(of_host).collect()
 }

@@ -194,7 +194,7 @@ impl<H: Hosts> Dispatcher<'_, H> {
             self.gates.pause = Duration::ZERO;
             return;
         }
-        let mut view = View::of(&self.cluster, &viewed.seen);
+        let mut view = View::from_seen(&self.cluster, &viewed.seen);
         view.nodes.retain(|node| !self.gates.left_out.contains(&node.host));
         view.under_way.extend(self.gates.under_way.values().map(|(disturbs, _)| disturbs.clone()));
         view.under_way.extend(self.gates.allowed.values().map(|allowed| allowed.disturbs.clone()));

@@ -11,7 +11,7 @@ use super::{ArchiveError, Deb};
 /// # Errors
 /// [`ArchiveError::NoPackage`] for a name that no list has.
 pub fn closure<'a>(debs: &'a [Deb], wanted: &'a [String]) -> Result<Vec<&'a Deb>, ArchiveError> {
-    let index = Index::of(debs);
+    let index = Index::from_debs(debs);
     if let Some(name) = wanted.iter().find(|name| index.of_name(name).is_empty()) {
         return Err(ArchiveError::NoPackage { name: name.clone() });
     }
@@ -39,7 +39,7 @@ struct Index<'a> {
 }
 
 impl<'a> Index<'a> {
-    fn of(debs: &'a [Deb]) -> Self {
+    fn from_debs(debs: &'a [Deb]) -> Self {
         let (mut by_name, mut providers): (BTreeMap<_, Vec<_>>, BTreeMap<_, BTreeSet<_>>) = (BTreeMap::new(), BTreeMap::new());
         for deb in debs {
             by_name.entry(deb.name.as_str()).or_default().push(deb);

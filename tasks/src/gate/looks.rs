@@ -51,7 +51,7 @@ pub fn further_looks(cluster: &Cluster, ops: &[&Disruption], seen: &Seen, reache
     if ops.iter().any(|op| op.is_of_etcd()) {
         asked.extend(second_viewpoint(cluster, seen));
     }
-    if ops.iter().any(|op| op.is_of_nodes()) && View::of(cluster, seen).nodes.is_empty() {
+    if ops.iter().any(|op| op.is_of_nodes()) && View::from_seen(cluster, seen).nodes.is_empty() {
         let is_asked = |host: &&Host| seen.observations(&host.name).kubernetes.is_some() || seen.is_unreachable(&host.name);
         let other = cluster.control_planes().filter(|host| reaches(&host.name)).find(|host| !is_asked(host));
         other.into_iter().for_each(|host| asked.entry(host.name.clone()).or_default().add_others(&nodes()));

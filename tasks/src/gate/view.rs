@@ -147,7 +147,7 @@ pub fn api_server_url(cluster: &Cluster, host: &Host) -> String {
 impl View {
     /// What `seen` says of the cluster.
     #[must_use]
-    pub fn of(cluster: &Cluster, seen: &Seen) -> Self {
+    pub fn from_seen(cluster: &Cluster, seen: &Seen) -> Self {
         Self {
             members: members(cluster, seen),
             lists: lists(cluster, seen),

@@ -212,7 +212,7 @@ fn of_cluster(view: &HostView<'_>, draft: &mut Draft<'_>) -> Result<(), Refusal>
             }
         }
         if name == RUNNING {
-            still_ready::again(view, draft, &step, operation);
+            still_ready::recheck_after_restarts(view, draft, &step, operation);
         }
     }
     Ok(())
@@ -228,7 +228,7 @@ fn removal(view: &HostView<'_>, draft: &mut Draft<'_>) {
     if view.is_speaker() && (is_ours || view.cluster().nodes().any(has_unit)) {
         let removed = draft.add(REMOVED, Operation::RemoveNodeDns(RemoveNodeDns { name: DAEMON_SET }));
         draft.needs(&removed, &view.id(control_plane::ADMINISTRATORS), Reason::Because("only administrators may"));
-        for host in told(view) {
+        for host in hosts_that_ask(view) {
             draft.needs(&removed, &kubelet_of(view, &host), Reason::Because(TOLD));
         }
     }
@@ -243,7 +243,7 @@ fn removal(view: &HostView<'_>, draft: &mut Draft<'_>) {
 const TOLD: &str = "until then, its pods are told to ask the cache";
 
 /// Hosts whose pods may be told to ask it: all, unless the cluster says which of them it has.
-fn told(view: &HostView<'_>) -> Vec<String> {
+fn hosts_that_ask(view: &HostView<'_>) -> Vec<String> {
     match view.kubernetes() {
         Some(KubernetesState::Ready { .. }) => nodes_before(view),
         _ => view.cluster().nodes().map(|host| host.name.clone()).collect(),

@@ -47,7 +47,7 @@ fn standing(cluster: &Cluster, seen: &Seen, host: &Host) -> Standing {
 /// Whether everything of the host answers and its kubelet runs, which then makes pods anew whose manifests change, and is started anew when the
 /// API server is back: one that starts while etcd is away waits for minutes for answers of an API server that has none. Elsewhere it is started
 /// when all manifests are there, so that it starts all pods at once.
-pub(super) fn works(view: &HostView<'_>) -> bool {
+pub(super) fn is_fully_healthy(view: &HostView<'_>) -> bool {
     runs(view.observations(), "kubelet.service") && standing(view.cluster(), view.seen, view.host) == Standing::Everything
 }
 
@@ -72,7 +72,7 @@ pub(super) fn needed_by(view: &HostView<'_>, draft: &mut Draft<'_>, step: &StepI
             // Of one that works, the kubelet is started last; elsewhere the API server waits for it.
             if of(&before) == Standing::Everything {
                 draft.needs(step, &control_plane::KUBELET.on(&before.name), reason());
-                still_ready::of(view, before).for_each(|works| draft.needs(step, &works, reason()));
+                still_ready::readiness_steps(view, before).for_each(|works| draft.needs(step, &works, reason()));
             }
         }
         if !cluster.has_etcd_units() {
@@ -129,7 +129,7 @@ pub(super) fn kubelet_needed_by(view: &HostView<'_>, draft: &mut Draft<'_>, step
     for ends in workers_that_end(view) {
         draft.needs(step, &ends, Reason::While("what keeps a worker's kubelet from running may keep the others from it, too"));
     }
-    for works in before.chain(worker_before(view)).flat_map(|host| still_ready::of(view, host)) {
+    for works in before.chain(worker_before(view)).flat_map(|host| still_ready::readiness_steps(view, host)) {
         draft.needs(
             step,
             &works,

@@ -71,7 +71,7 @@ impl ApplyAddon {
         if !matches!(state, KubernetesState::Ready { .. }) {
             return unanswered(ChangeKind::Apply, state);
         }
-        let Some(record) = Record::of(state, &self.name) else {
+        let Some(record) = Record::find(state, &self.name) else {
             return Verdict::differs(ChangeKind::Apply, "the cluster does not have it");
         };
         match &record.source {

@@ -45,10 +45,13 @@ impl RemoveAddons {
         if names.is_empty() {
             return Verdict::Same;
         }
-        let recorded = names.iter().filter_map(|name| Some(Record::of(state, name)?.objects)).flatten();
+        let recorded = names.iter().filter_map(|name| Some(Record::find(state, name)?.objects)).flatten();
         let kept: Vec<ObjectName> = names.iter().flat_map(|name| self.kept_of(name)).cloned().collect();
         let objects: Vec<ObjectName> = recorded.map(|(object, _)| object).filter(|object| !kept.contains(object)).collect();
-        Verdict::differs(ChangeKind::Remove, format!("the list has no longer {}, with {}{}", listed(names), told(&objects), stays(&kept)))
+        Verdict::differs(
+            ChangeKind::Remove,
+            format!("the list has no longer {}, with {}{}", listed(names), describe_objects(&objects), stays(&kept)),
+        )
     }
 
     fn kept_of(&self, addon: &str) -> &[ObjectName] {
@@ -59,7 +62,7 @@ impl RemoveAddons {
     fn has_only_kept(&self, state: &KubernetesState, addon: &str) -> bool {
         let kept = self.kept_of(addon);
         let is_kept = |record: Record| record.objects.iter().all(|(object, _)| kept.contains(object));
-        !kept.is_empty() && Record::of(state, addon).is_some_and(is_kept)
+        !kept.is_empty() && Record::find(state, addon).is_some_and(is_kept)
     }
 
     /// The record of an addon goes when everything else is gone, or says what has stayed.
@@ -90,7 +93,7 @@ const KEPT: &str = "kept";
 const MOST_NAMED: usize = 12;
 
 /// What goes, by name, and what goes with it.
-fn told(objects: &[ObjectName]) -> String {
+fn describe_objects(objects: &[ObjectName]) -> String {
     let named = objects.iter().take(MOST_NAMED).map(ToString::to_string).collect::<Vec<_>>().join(", ");
     let more = objects.len().saturating_sub(MOST_NAMED);
     let more = if more > 0 { format!(" and {more} more") } else { String::new() };

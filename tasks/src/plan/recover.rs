@@ -90,7 +90,7 @@ fn parties<'a>(cluster: &'a Cluster, recovery: &Recovery, seen: &Seen) -> Vec<&'
 
 /// How far it has come on the host of the new etcd, which is what all of it goes by. One that does not answer has begun it at least.
 fn course(recovery: &Recovery, seen: &Seen) -> Course {
-    Course::of(recovery, &recovery.host, seen).unwrap_or(Course::Begun)
+    Course::on_host(recovery, &recovery.host, seen).unwrap_or(Course::Begun)
 }
 
 /// The plan for a stage.

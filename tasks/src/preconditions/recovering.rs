@@ -152,7 +152,7 @@ pub fn check_goes_on(cluster: &Cluster, recovery: &Recovery, seen: &Seen) -> Opt
     if recovery.origin.replaces() {
         return None;
     }
-    if Course::of(recovery, &recovery.host, seen)? >= Course::Started {
+    if Course::on_host(recovery, &recovery.host, seen)? >= Course::Started {
         return None;
     }
     let host = cluster.etcd_hosts().find(|host| etcd_works(&host.name, seen))?;
@@ -166,7 +166,7 @@ pub fn check_goes_on(cluster: &Cluster, recovery: &Recovery, seen: &Seen) -> Opt
 /// What keeps a new etcd from being made: that what it was to be made from is gone.
 #[must_use]
 pub fn check_source(recovery: &Recovery, seen: &Seen) -> Option<Refusal> {
-    let course = Course::of(recovery, &recovery.host, seen)?;
+    let course = Course::on_host(recovery, &recovery.host, seen)?;
     if recovery.origin != Origin::Member || course >= Course::Made {
         return None;
     }

@@ -10,7 +10,7 @@ const DAY: i64 = 24 * 60 * 60;
 
 fn held(world: &World, host: &str) -> Vec<Held> {
     let of = world.cluster.host(host).unwrap();
-    in_use::of(&world.cluster, of, &world.look(host, in_use::looks(&world.cluster, of).iter()))
+    in_use::held_certificates(&world.cluster, of, &world.look(host, in_use::looks(&world.cluster, of).iter()))
 }
 
 fn one(world: &World, host: &str, name: &str) -> Held {

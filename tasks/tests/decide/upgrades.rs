@@ -38,7 +38,7 @@ fn has_etcd(world: &mut World, host: &str, version: &str) {
 }
 
 pub(crate) fn way(world: &World, wish: &Wish) -> Vec<Stage> {
-    let running = Running::of(&world.cluster, &world.seen()).unwrap();
+    let running = Running::from_seen(&world.cluster, &world.seen()).unwrap();
     let hops = path(&running, &NEW.parse().unwrap(), &world.bundle).unwrap();
     stages(&of_version(NEW), &running, &hops, wish).unwrap()
 }
@@ -92,7 +92,7 @@ fn the_stages_are_control_planes_configuration_and_kubelets() {
     assert_eq!(names(&planes), ["control-planes", "kubelets", "configuration"]);
     let first = Wish { pause: Some(Pause::First), ..Wish::default() };
     assert_eq!(names(&first), ["etcd", "first"]);
-    let running = Running::of(&world.cluster, &world.seen()).unwrap();
+    let running = Running::from_seen(&world.cluster, &world.seen()).unwrap();
     let hops = path(&running, &NEW.parse().unwrap(), &world.bundle).unwrap();
     for wish in [Wish { limit: vec!["worker1".to_owned()], ..Wish::default() }, Wish { part: Some(Part::Workers), ..Wish::default() }] {
         let refused = stages(&of_version(NEW), &running, &hops, &wish).unwrap_err();
@@ -116,7 +116,7 @@ pub(crate) fn with_patch() -> World {
 fn a_pause_is_kept_by_who_types_it_again() {
     let world = old();
     let new = || NEW.parse().unwrap();
-    let mut running = Running::of(&world.cluster, &world.seen()).unwrap();
+    let mut running = Running::from_seen(&world.cluster, &world.seen()).unwrap();
     let names = |running: &Running, pause: Pause| {
         let hops = path(running, &new(), &world.bundle).unwrap();
         let wish = Wish { pause: Some(pause), ..Wish::default() };
@@ -146,7 +146,7 @@ fn a_pause_is_kept_by_who_types_it_again() {
 /// As control planes and what the cluster says of itself are by then.
 fn with_planes() -> (World, Vec<Stage>) {
     let world = with_patch();
-    let mut running = Running::of(&world.cluster, &world.seen()).unwrap();
+    let mut running = Running::from_seen(&world.cluster, &world.seen()).unwrap();
     running.planes.values_mut().for_each(|version| *version = NEW.parse().unwrap());
     running.etcd.values_mut().for_each(|version| *version = "3.7.0".parse().unwrap());
     let hops = path(&running, &NEW.parse().unwrap(), &world.bundle).unwrap();

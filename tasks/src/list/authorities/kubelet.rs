@@ -48,7 +48,9 @@ pub(super) fn draft<'a>(view: &HostView<'a>, rotation: &AuthorityRotation<'_>, w
     rolling::restarts_kubelet(view, &mut draft, &read);
     made.iter().for_each(|step| draft.follows(&read, step, Reason::Reads));
     let before = turn(view);
-    before.iter().for_each(|host| draft.needs(&read, &works(view, host), Reason::InTurn("kubelets are started anew one after the other")));
+    before.iter().for_each(|host| {
+        draft.needs(&read, &kubelet_works_step(view, host), Reason::InTurn("kubelets are started anew one after the other"))
+    });
     goes_on(view, &mut draft, &read)?;
     Ok(Some(draft))
 }
@@ -83,7 +85,7 @@ fn turn<'a>(view: &HostView<'a>) -> Option<&'a Host> {
 }
 
 /// The step after which the kubelet of a host is known to work: where its node was Ready, it is again.
-fn works(view: &HostView<'_>, host: &Host) -> StepId {
+fn kubelet_works_step(view: &HostView<'_>, host: &Host) -> StepId {
     if still_ready::was_ready(view, host) { READY.on(&host.name) } else { STAYS.on(&host.name) }
 }
 

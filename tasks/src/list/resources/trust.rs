@@ -29,7 +29,7 @@ pub(super) fn ca_certificate(
 ) -> Result<Steps, Refusal> {
     let distribution = place.facts.distribution().ok_or_else(|| unknown_distribution(place.facts).at(entry.origin.to_string()))?;
     let path = path(distribution, name);
-    let store = TrustStore::of(distribution);
+    let store = TrustStore::for_distribution(distribution);
     let (file, store) = match content {
         Some(content) => {
             can_trust(place, entry, distribution)?;

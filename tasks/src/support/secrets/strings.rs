@@ -9,7 +9,7 @@ pub(super) struct Quoted {
 }
 
 /// What stands in double quotes on a line. A quote after a backslash begins none, and of what is no JSON nobody can tell what it says.
-pub(super) fn of(text: &str) -> Vec<Quoted> {
+pub(super) fn quoted_strings(text: &str) -> Vec<Quoted> {
     let (mut found, mut begun, mut escaped) = (Vec::new(), None, false);
     for (at, byte) in text.bytes().enumerate() {
         match (byte, begun) {
@@ -31,7 +31,7 @@ pub(super) fn of(text: &str) -> Vec<Quoted> {
 /// A text in which each string says what `change` makes of it.
 pub(super) fn each(text: &str, change: impl Fn(&str) -> String) -> String {
     let (mut changed, mut done) = (String::with_capacity(text.len()), 0);
-    for Quoted { place, said } in of(text) {
+    for Quoted { place, said } in quoted_strings(text) {
         let becomes = change(&said);
         if becomes == said {
             continue;

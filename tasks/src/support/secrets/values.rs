@@ -41,7 +41,7 @@ pub(super) fn without(text: &str) -> String {
 }
 
 fn each(pattern: &Regex, text: &str, place: impl for<'a> Fn(&'a str, &Captures<'a>) -> Option<Place<'a>>) -> String {
-    let strings = strings::of(text);
+    let strings = strings::quoted_strings(text);
     let (mut kept, mut done, mut from) = (String::with_capacity(text.len()), 0, 0);
     while let Some(found) = pattern.captures_at(text, from) {
         let Some(whole) = found.get(0) else { break };

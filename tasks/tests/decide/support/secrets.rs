@@ -64,7 +64,7 @@ fn files_of(cluster: &Cluster, authorities: &Authorities) -> Files {
 }
 
 /// Those of a cluster with as many control planes. One that has more names in its certificates gets its own, which stay until the test ends.
-pub(crate) fn of(cluster: &Cluster) -> &'static Files {
+pub(crate) fn shared_files(cluster: &Cluster) -> &'static Files {
     let more = cluster.external_endpoint().is_some() || cluster.virtual_address().is_some();
     if more || cluster.api_server_port() != API_SERVER_PORT {
         return Box::leak(Box::new(files(cluster)));

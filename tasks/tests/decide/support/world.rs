@@ -77,7 +77,7 @@ impl World {
         let hosts = cluster.hosts.iter().map(|host| (host.name.clone(), Host::bare(&host.name))).collect();
         let members = cluster.etcd_hosts().map(|host| host.name.clone()).collect();
         let api = Api { members, etcd_units: cluster.has_etcd_units(), ..Api::default() };
-        let files = secrets::of(&cluster);
+        let files = secrets::shared_files(&cluster);
         Self {
             cluster,
             bundle: super::bundle(),

@@ -74,7 +74,7 @@ impl Command {
     pub(super) fn stages_to(&self, file: Cluster, world: &World) -> Result<Vec<Stage>, String> {
         let mut world = world.clone();
         world.cluster = file;
-        let running = Running::of(&world.cluster, &world.seen_before_upgrade()).map_err(|refusals| format!("{refusals:?}"))?;
+        let running = Running::from_seen(&world.cluster, &world.seen_before_upgrade()).map_err(|refusals| format!("{refusals:?}"))?;
         let hops = hops(self.turn, &world.cluster, &running, &NEW.parse().unwrap(), &world.bundle);
         let mut hops = hops.map_err(|refused| format!("{refused:?}"))?;
         if seeded!(AnyPatchOfEtcd) {
