@@ -36,11 +36,11 @@ pub(super) fn run(options: &Options) -> Result<Fetch, Box<dyn Error>> {
     let unlimited = in_turn()?;
     limit(&server)?;
     let limited = in_turn()?;
-    Ok(Fetch { bytes, requests: requests.len(), memory: Beside::of(&unlimited), link: Beside::of(&limited) })
+    Ok(Fetch { bytes, requests: requests.len(), memory: Beside::from_costs(&unlimited), link: Beside::from_costs(&limited) })
 }
 
 impl Beside {
-    fn of((ours, theirs): &(Vec<Cost>, Vec<Cost>)) -> Self {
+    fn from_costs((ours, theirs): &(Vec<Cost>, Vec<Cost>)) -> Self {
         let milliseconds = |costs: &[Cost]| median(costs.iter().map(|cost| cost.milliseconds).collect());
         let (milliseconds, curl_milliseconds) = (milliseconds(ours), milliseconds(theirs));
         #[allow(clippy::cast_precision_loss, reason = "kilobytes of one program")]

@@ -146,7 +146,7 @@ impl Host {
         if !asked.success() && asked.status != 255 {
             return Err(LabError::Fault { what: format!("rebooting {}", self.name()), why: asked.stderr.trim().to_owned() });
         }
-        Boot::again().wait_for_new(self, before.trim())
+        Boot::after_reboot().wait_for_new(self, before.trim())
     }
 
     /// Stops all of the host's processes where they are: it answers nothing, and loses nothing. [`Host::power_off`] works on it.
@@ -190,7 +190,7 @@ impl Host {
     /// How long a round trip takes, if that was set by [`Host::lag`].
     #[must_use]
     pub fn lagging(&self) -> Option<Duration> {
-        lag::of(&self.folder, &self.record)
+        lag::round_trip(&self.folder, &self.record)
     }
 
     /// Makes the disk full under a folder of the host: what is there can be read as before, every write fails with "No space left on

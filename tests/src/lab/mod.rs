@@ -97,7 +97,7 @@ impl Lab {
     /// # Errors
     /// When there is no record of a lab of this name.
     pub fn open(name: &str) -> Result<Self, LabError> {
-        let folder = LabFolder::of(name)?;
+        let folder = LabFolder::by_name(name)?;
         let record = LabRecord::read(&folder)?;
         Ok(Self { folder, record, owned: false })
     }

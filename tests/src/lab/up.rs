@@ -24,7 +24,7 @@ pub(crate) fn up(spec: LabSpec, progress: Progress<'_>) -> Result<(LabFolder, La
         }
     }
     teardown::down_orphans(progress)?;
-    let folder = LabFolder::of(&spec.name)?;
+    let folder = LabFolder::by_name(&spec.name)?;
     let lock = lock::lock_folder(folder.path(), &|| progress("another program is at work on this lab: waiting for it"))?;
     match (folder.record().exists(), cgroups::exists(&spec.name, None)?) {
         (false, false) => {}

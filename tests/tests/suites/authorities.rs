@@ -24,7 +24,7 @@ const TOLD_WITHIN: u64 = 90;
 fn that_of_kubernetes_is_replaced_under_load() {
     let lab = Lab::up(LabSpec::unique(5).control_planes(3)).unwrap_or_else(|error| panic!("{error}"));
     let kokctl = Kokctl::new(&lab);
-    let planes = Planes::of(&lab);
+    let planes = Planes::from_lab(&lab);
     let mut clock = Clock::start();
     let whole = lab.inventory(DEFAULT_KUBERNETES_VERSION).unwrap();
     kokctl.write_manifest(&without(&whole, "worker2"));
@@ -74,7 +74,7 @@ fn that_of_kubernetes_is_replaced_under_load() {
 fn those_of_etcd_and_of_the_front_proxy_are_replaced_under_load() {
     let lab = Lab::up(LabSpec::unique(4).control_planes(3)).unwrap_or_else(|error| panic!("{error}"));
     let kokctl = Kokctl::new(&lab);
-    let planes = Planes::of(&lab);
+    let planes = Planes::from_lab(&lab);
     let mut clock = Clock::start();
     kokctl.converge("apply");
     clock.lap("a cluster");
@@ -114,7 +114,7 @@ struct Planes {
 }
 
 impl Planes {
-    fn of(lab: &Lab) -> Self {
+    fn from_lab(lab: &Lab) -> Self {
         let hosts: Vec<Host> = ["cp1", "cp2", "cp3"].map(|name| lab.host(name).unwrap()).into();
         Self { first: lab.host("cp1").unwrap(), addresses: hosts.iter().map(|host| host.address().to_string()).collect(), hosts }
     }

@@ -27,7 +27,7 @@ const SIGNED_ANEW: u64 = 120;
 fn the_key_is_replaced_under_load() {
     let lab = Lab::up(LabSpec::unique(4).control_planes(3)).unwrap_or_else(|error| panic!("{error}"));
     let kokctl = Kokctl::new(&lab);
-    let planes = Planes::of(&lab);
+    let planes = Planes::from_lab(&lab);
     let mut clock = Clock::start();
     kokctl.converge("apply");
     clock.lap("a cluster");
@@ -89,7 +89,7 @@ struct Planes {
 }
 
 impl Planes {
-    fn of(lab: &Lab) -> Self {
+    fn from_lab(lab: &Lab) -> Self {
         let hosts: Vec<Host> = ["cp1", "cp2", "cp3"].map(|name| lab.host(name).unwrap()).into();
         Self { first: lab.host("cp1").unwrap(), addresses: hosts.iter().map(|host| host.address().to_string()).collect(), hosts }
     }

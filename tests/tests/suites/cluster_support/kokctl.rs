@@ -57,7 +57,7 @@ impl<'a> Kokctl<'a> {
     }
 
     /// From now on with these options besides.
-    pub fn told(mut self, more: &[&str]) -> Self {
+    pub fn with_options(mut self, more: &[&str]) -> Self {
         self.more.extend(more.iter().map(|option| (*option).to_owned()));
         self
     }
