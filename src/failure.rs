@@ -109,7 +109,7 @@ impl Failure {
 
     /// Says whose it is.
     #[must_use]
-    pub fn of(mut self, host: impl Into<String>) -> Self {
+    pub fn of_host(mut self, host: impl Into<String>) -> Self {
         self.whose.get_or_insert_default().host = Some(host.into());
         self
     }
@@ -210,14 +210,14 @@ impl Failure {
 
     /// As the journal has it.
     #[must_use]
-    pub fn told(&self) -> Told {
+    pub fn to_record(&self) -> Told {
         let Self { what, at, hint, .. } = self.clone();
         Told { what, at, because: self.cause(), hint }
     }
 
     /// What the journal has.
     #[must_use]
-    pub fn told_again(kind: Kind, told: &Told) -> Self {
+    pub fn from_record(kind: Kind, told: &Told) -> Self {
         let Told { what, at, because, hint } = told.clone();
         Self { at, because, hint, ..Self::new(kind, what) }
     }

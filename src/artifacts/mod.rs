@@ -130,11 +130,11 @@ impl BundleFolder {
         let identity = verified.ok_or_else(|| io::Error::other(format!("{} was not verified", path.display())))?;
         let mut sources = self.sources.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(source) = sources.get(&path).and_then(Weak::upgrade) {
-            return Ok(Reading::of(source));
+            return Ok(Reading::new(source));
         }
         let source = Source::open(&path, identity)?;
         sources.insert(path, Arc::downgrade(&source));
-        Ok(Reading::of(source))
+        Ok(Reading::new(source))
     }
 
     /// Reads each of these artifacts once and compares it with the digest of the index. Returns how many bytes were read.
@@ -190,9 +190,9 @@ impl BundleFolder {
 
     fn digest(&self, artifact: &Artifact, path: &Path) -> io::Result<(Identity, u64, String)> {
         let Some(kept) = self.sums.as_deref().filter(|_| artifact.is_users()) else { return digest(path) };
-        let identity = Identity::of(&path.metadata()?);
+        let identity = Identity::from_metadata(&path.metadata()?);
         let (size, sha256) = sums::sum(path, Some(kept))?;
-        if Identity::of(&path.metadata()?) != identity {
+        if Identity::from_metadata(&path.metadata()?) != identity {
             return Err(io::Error::other("it was changed while it was read"));
         }
         Ok((identity, size, sha256))
@@ -209,7 +209,7 @@ pub fn sum_of(path: &Path) -> io::Result<(u64, String)> {
 
 fn digest(path: &Path) -> io::Result<(Identity, u64, String)> {
     let mut file = File::open(path)?;
-    let identity = Identity::of(&file.metadata()?);
+    let identity = Identity::from_metadata(&file.metadata()?);
     let mut context = Context::new(&SHA256);
     // Large enough that the system call costs nothing beside the hash.
     let mut buffer = vec![0; 1 << 18];
@@ -222,7 +222,7 @@ fn digest(path: &Path) -> io::Result<(Identity, u64, String)> {
         context.update(buffer.get(..length).unwrap_or_default());
         size += length as u64;
     }
-    if Identity::of(&file.metadata()?) != identity {
+    if Identity::from_metadata(&file.metadata()?) != identity {
         return Err(io::Error::other("it was changed while it was read"));
     }
     Ok((identity, size, hex::encode(context.finish())))

@@ -29,7 +29,7 @@ pub(super) struct Identity {
 }
 
 impl Identity {
-    pub(super) fn of(metadata: &Metadata) -> Self {
+    pub(super) fn from_metadata(metadata: &Metadata) -> Self {
         Self {
             file: (metadata.dev(), metadata.ino()),
             size: metadata.size(),
@@ -81,7 +81,7 @@ impl Source {
 
     /// Fails if the file is not what it was when it was verified.
     fn check(&self) -> io::Result<()> {
-        let is_same = Identity::of(&self.file.metadata()?) == self.identity;
+        let is_same = Identity::from_metadata(&self.file.metadata()?) == self.identity;
         if is_same { Ok(()) } else { Err(io::Error::other(format!("{} was changed after it had been verified", self.path.display()))) }
     }
 
@@ -130,7 +130,7 @@ pub struct Reading {
 }
 
 impl Reading {
-    pub(super) fn of(source: Arc<Source>) -> Self {
+    pub(super) fn new(source: Arc<Source>) -> Self {
         Self { source, next: 0, piece: Arc::default(), position: 0, fetching: None }
     }
 }

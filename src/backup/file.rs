@@ -125,7 +125,7 @@ impl BackupFile {
     /// # Errors
     /// [`Failure`] if that is no snapshot, or the disk takes no more.
     pub fn push(&mut self, answer: &[u8]) -> Result<(), Failure> {
-        self.take(answer).map_err(|trouble| told(&self.place, trouble))
+        self.take(answer).map_err(|trouble| write_failure(&self.place, trouble))
     }
 
     fn take(&mut self, answer: &[u8]) -> Result<(), Trouble> {
@@ -149,7 +149,7 @@ impl BackupFile {
     /// [`Failure`] if the snapshot is not whole, or the disk takes no more; then nothing is kept.
     pub fn finish(self, made: Made) -> Result<WholeBackup, Failure> {
         let place = self.place.clone();
-        self.end(made).map_err(|trouble| told(&place, trouble))
+        self.end(made).map_err(|trouble| write_failure(&place, trouble))
     }
 
     fn end(self, made: Made) -> Result<WholeBackup, Trouble> {
@@ -167,7 +167,7 @@ impl BackupFile {
     }
 }
 
-fn told(place: &BackupPlace, trouble: Trouble) -> Failure {
+fn write_failure(place: &BackupPlace, trouble: Trouble) -> Failure {
     let damaged = |because: String| {
         let failure = Failure::new(Kind::Host, "the snapshot of etcd did not come whole").because(because);
         failure.hint("nothing was kept; try again, and if it comes again, look at etcd on the host that was asked")

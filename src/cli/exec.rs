@@ -150,7 +150,7 @@ fn document<'a>(left: &[(&'a str, &Result<Executed, ExecFailure>)]) -> Document<
 fn of_host<'a>(host: &'a str, left: &Result<Executed, ExecFailure>) -> OfHost<'a> {
     let Executed { ended, stdout, stdout_cut, stderr, stderr_cut } = match left {
         Ok(left) => left,
-        Err(unknown) => return OfHost { host, ended: "unknown", failure: Some(unknown.failure.told()), ..OfHost::default() },
+        Err(unknown) => return OfHost { host, ended: "unknown", failure: Some(unknown.failure.to_record()), ..OfHost::default() },
     };
     let (word, exit_code) = match ended {
         Ended::Exited(code) => ("exited", Some(*code)),

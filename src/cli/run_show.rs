@@ -52,12 +52,12 @@ pub(super) async fn run(arguments: &Arguments) -> Result<(), Vec<Failure>> {
     let Verb::Show(show) = &arguments.verb;
     let one = |failure: Failure| vec![failure];
     let (story, others, by) = story(show).await.map_err(one)?;
-    let record = Record::of(&story);
+    let record = Record::from_story(&story);
     if show.json {
-        return json_line(&Document { record: &record, timeline: Timeline::of(&record) });
+        return json_line(&Document { record: &record, timeline: Timeline::from_record(&record) });
     }
     if show.timeline {
-        line(&timeline_text(&record, &Timeline::of(&record)));
+        line(&timeline_text(&record, &Timeline::from_record(&record)));
     } else {
         line(&run_text(&record, by));
     }

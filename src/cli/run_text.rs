@@ -68,7 +68,7 @@ pub(super) fn run_text(record: &Record, by: By) -> String {
         lines.extend(step.said.iter().flat_map(|said| said.lines()).map(|line| format!("{:>31}| {line}", "")));
     }
     for told in &record.refused {
-        lines.push(format!("\n{}", Failure::told_again(Kind::Host, told)));
+        lines.push(format!("\n{}", Failure::from_record(Kind::Host, told)));
     }
     for step in &record.steps {
         if let Fate::Failed { error, unknown } = &step.fate {

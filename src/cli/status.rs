@@ -57,7 +57,7 @@ pub(super) async fn run(arguments: &Arguments) -> Result<(), Vec<Failure>> {
     let whole = Box::new(|| whole(input));
     let request = StatusRequest { cluster: &cluster, bundle: bundle.as_ref().ok_or(NO_BUNDLE), whole };
     let (status, failures) = engine::status(&context, request).await?;
-    let backups = Backups::of(&cluster).await;
+    let backups = Backups::find_all(&cluster).await;
     let rehearsed = process::state().ok().and_then(|state| LastRehearsal::find(&state, &cluster.name));
     if arguments.json {
         print_json(&Whole { status: &status, backups: &backups, rehearsal: rehearsed.as_ref() })?;

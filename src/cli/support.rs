@@ -85,7 +85,7 @@ fn answered(path: &Path, said: &Said) -> Result<(), Vec<Failure>> {
 fn runs(cluster: &str) -> Vec<(String, String)> {
     let Ok(state) = process::state() else { return Vec::new() };
     let names = state.run_names().unwrap_or_default();
-    let is_its = |name: &&String| state.read_run(name).is_ok_and(|story| Record::of(&story).cluster == cluster);
+    let is_its = |name: &&String| state.read_run(name).is_ok_and(|story| Record::from_story(&story).cluster == cluster);
     let last = names.iter().rev().filter(is_its).take(RUNS);
     last.filter_map(|name| Some((format!("runs/{name}.jsonl"), redacted(end(&state.journal_of(name)?))))).collect()
 }

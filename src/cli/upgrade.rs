@@ -152,7 +152,7 @@ pub(super) async fn run(arguments: &Arguments) -> Result<(), Vec<Failure>> {
     let looker = process::context_by(process::controller().map_err(|failure| vec![failure])?, transport.clone());
     // Components go with what runs.
     let leads_to = Some(&to).filter(|_| turn != Turn::Components);
-    let most_failed = arguments.max_fail.map(|most| most.of(cluster.hosts.len()));
+    let most_failed = arguments.max_fail.map(|most| most.count_of(cluster.hosts.len()));
     let meant = Meant { cluster: &cluster, limit: &wish.limit, most_away: most_failed };
     let bundle = arguments.bundle.open_or_fetch_way(meant, leads_to, &looker).await?;
     let (ignored, bundle) = (arguments.ignore.as_slice(), Arc::new(bundle));

@@ -20,7 +20,9 @@ use crate::backup::{BackupFile, BackupPlace, Bucket, Made, Seal, WholeBackup};
 use crate::clock::Clock;
 use crate::event::EventKind;
 use crate::failure::{Failure, Kind};
-use crate::run::{EncryptionKey, Keepers, Links, LookAt, cluster_keys, connect_each, fetch_key, fetch_snapshot, probe_all, told};
+use crate::run::{
+    EncryptionKey, Keepers, Links, LookAt, cluster_keys, connect_each, fetch_key, fetch_snapshot, probe_all, with_host_output,
+};
 pub use bucket::bucket_of;
 pub(super) use hosts::check_hosts;
 use hosts::{API_SERVER, texts};
@@ -63,7 +65,7 @@ pub async fn back_up(context: &Context, request: &BackupRequest<'_>) -> Result<B
         }
     };
     for failure in silent {
-        context.events.send(EventKind::Warning(failure.told()));
+        context.events.send(EventKind::Warning(failure.to_record()));
     }
     let whole = write(context, request, &links, sources).await.map_err(|failure| vec![failure])?;
     drop(links);
@@ -199,5 +201,5 @@ async fn write(context: &Context, request: &BackupRequest<'_>, links: &Links, so
     let kubernetes = kubernetes.unwrap_or_else(|| cluster.kubernetes_version.clone()).to_string();
     let versions = Versions { kokctl: env!("CARGO_PKG_VERSION").to_owned(), kubernetes, etcd: etcd_version };
     let made = Made { versions, member: member.clone(), revision: Some(revision).filter(|revision| *revision > 0) };
-    taken.and_then(|()| file.finish(made)).map_err(|failure| told(failure, &member, said.as_deref()))
+    taken.and_then(|()| file.finish(made)).map_err(|failure| with_host_output(failure, &member, said.as_deref()))
 }

@@ -169,7 +169,7 @@ fn seen_of(cluster: &Cluster, seen: &Seen, shown: &Shown, now: i64) -> Vec<HeldC
         let told = |held: Held| {
             let at = if let User::Shown { port, .. } = held.user { shown.get(&(host.name.clone(), port)) } else { None };
             let running = held.running(cluster, observed, at);
-            HeldCertificate::of(&host.name, held, running, now)
+            HeldCertificate::from_held(&host.name, held, running, now)
         };
         in_use::held_certificates(cluster, host, observed).into_iter().map(told).collect::<Vec<_>>()
     };
@@ -177,7 +177,7 @@ fn seen_of(cluster: &Cluster, seen: &Seen, shown: &Shown, now: i64) -> Vec<HeldC
 }
 
 impl HeldCertificate {
-    pub(crate) fn of(host: &str, held: Held, running: Running, now: i64) -> Self {
+    pub(crate) fn from_held(host: &str, held: Held, running: Running, now: i64) -> Self {
         let urgency = match held.urgency(now) {
             Urgency::None => EndUrgency::None,
             Urgency::Warning => EndUrgency::Warning,
@@ -202,7 +202,7 @@ impl HeldCertificate {
             days_left: end.map(|end| (end - now).div_euclid(DAY)),
             problem,
             used_by: used_by(user),
-            running: RunningProcess::of(running),
+            running: RunningProcess::from_running(running),
             urgency,
             end,
         }
@@ -228,7 +228,7 @@ fn used_by(user: User) -> Option<&'static str> {
 }
 
 impl RunningProcess {
-    fn of(running: Running) -> Self {
+    fn from_running(running: Running) -> Self {
         let (has, because) = match running {
             Running::Has(how) => (InUse::Yes, Some(how)),
             Running::Lacks(why) => (InUse::No, Some(why)),

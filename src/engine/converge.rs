@@ -329,7 +329,7 @@ impl<'a> Observed<'a> {
     }
 
     fn planned(self, plan: Plan, warnings: Vec<Failure>, now_seconds: i64) -> Planned {
-        warnings.iter().for_each(|warning| self.context.events.send(EventKind::Warning(warning.told())));
+        warnings.iter().for_each(|warning| self.context.events.send(EventKind::Warning(warning.to_record())));
         tell(&plan, &self.context.events);
         let boot = |host: &Host| Some((host.name.clone(), self.seen.facts(&host.name)?.boot_id.clone()?));
         let boots = self.cluster.hosts.iter().filter_map(boot).collect();

@@ -147,7 +147,7 @@ impl<'a> Run<'a> {
 
     fn refuse(&self, failures: &[Failure]) {
         let (code, took_milliseconds) = (Kind::worst(failures).exit_code(), self.context.events.milliseconds());
-        let failures = failures.iter().map(Failure::told).collect();
+        let failures = failures.iter().map(Failure::to_record).collect();
         self.context.events.send(EventKind::RunRefused { code, failures, took_milliseconds });
     }
 
@@ -157,7 +157,7 @@ impl<'a> Run<'a> {
             return self.recorded(result);
         }
         let outcome = Outcome { stopped: Some(Stop::BECAUSE.to_owned()), ..Outcome::default() };
-        self.context.events.send(outcome.told(self.context.events.milliseconds()));
+        self.context.events.send(outcome.to_event(self.context.events.milliseconds()));
         Err(Error::from(outcome))
     }
 
@@ -211,6 +211,6 @@ impl<'a> Run<'a> {
 
     async fn nothing_to_do(&self, planned: &Planned, held: &Held) {
         forget(&planned.links, &planned.standing, &self.context.controller, held).await;
-        self.context.events.send(Outcome::default().told(self.context.events.milliseconds()));
+        self.context.events.send(Outcome::default().to_event(self.context.events.milliseconds()));
     }
 }

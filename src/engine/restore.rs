@@ -40,7 +40,7 @@ impl Unpacked {
     ///
     /// # Errors
     /// [`Failure`]s where it is damaged, can't be opened, or is none of this cluster.
-    pub fn of(
+    pub fn unpack(
         path: &Path,
         identities: Option<&Identities>,
         (cluster, is_elsewhere): (&Cluster, bool),

@@ -129,7 +129,7 @@ fn seen_of(cluster: &Cluster, seen: &Seen, drift: Drift) -> ClusterStatus {
     let hosts = cluster.hosts.iter().map(|host| HostStatus::new(cluster, seen, host, (kubernetes, without_node), &versions)).collect();
     ClusterStatus {
         cluster: cluster.name.clone(),
-        api_server: ApiServerHealth::of(cluster, seen, speaker),
+        api_server: ApiServerHealth::from_seen(cluster, seen, speaker),
         endpoint: Endpoint::new(cluster, seen, told),
         drift,
         hosts,

@@ -159,7 +159,7 @@ pub async fn upgrade(
     let mut becomes = requests.iter().map(|request| replace::Stage::Become(Apply { request }));
     let Some(first) = becomes.next() else {
         let outcome = Outcome::default();
-        context.events.send(outcome.told(context.events.milliseconds()));
+        context.events.send(outcome.to_event(context.events.milliseconds()));
         return Ok(Upgraded { outcome: None, kept, stages: Vec::new(), left: left(&way.running, &way.to) });
     };
     let mut order = Stages::new(first, becomes);

@@ -147,7 +147,7 @@ impl Check {
         let document = inputs::document(&self.key.group.api_version(), "ClusterOperation", "drift", &spec);
         let key = answered(key(client, &snapshot, &document, &home)).await?;
         let folder = shared.state(self.key.group).path().join("hosts");
-        let known = KnownHosts::of(client.clone(), cluster, &self.key, &home, &folder)?;
+        let known = KnownHosts::from_cluster(client.clone(), cluster, &self.key, &home, &folder)?;
         let unread = |because: String| Failure::new(Kind::Internal, "the known host keys can't be read").because(because);
         let fetched = timeout(ANSWER, known.fetch()).await;
         fetched.map_err(|_| unread(slow())).and_then(|fetched| fetched.map_err(unread))?;
@@ -158,7 +158,7 @@ impl Check {
 
     async fn tell(&self, cluster: &DynamicObject, found: Result<Found, Failure>) -> Checked {
         let said = match &found {
-            Ok(found) => found.said(&Clock::rfc3339()),
+            Ok(found) => found.to_status(&Clock::rfc3339()),
             Err(failure) => unknown(failure, &Clock::rfc3339()),
         };
         let (clusters, operations) = (self.shared.clusters(self.key.group), self.shared.operations(self.key.group));
@@ -203,11 +203,11 @@ fn slow() -> String {
 async fn plan(context: &Context, task: &Task, bundle: &crate::artifacts::BundleFolder) -> Result<Found, Vec<Failure>> {
     let given = Given::new(false)?;
     let request = PlanRequest { cluster: &task.cluster, selection: &Selection::whole(), bundle, given: &given };
-    Ok(Found::of(&engine::plan(context, request).await?.plan))
+    Ok(Found::from_plan(&engine::plan(context, request).await?.plan))
 }
 
 impl Found {
-    fn of(plan: &Plan) -> Self {
+    fn from_plan(plan: &Plan) -> Self {
         let changes = plan.changes().filter(|(_, change)| change.kind != ChangeKind::LookAgain);
         Self::named(changes.map(|(step, _)| step.id.to_string()))
     }
@@ -232,7 +232,7 @@ impl Found {
         format!("{}: {named}{more}", kok_crds::count(self.changes, "change"))
     }
 
-    fn said(&self, now: &str) -> Said {
+    fn to_status(&self, now: &str) -> Said {
         let said = Said::default().field("drift", json!({"checkedAt": now, "changes": self.changes, "steps": self.steps}));
         match self.changes {
             0 => said.condition(DRIFTED, false, "AsDescribed", ""),
@@ -269,7 +269,7 @@ mod tests {
         Found::named((0..count).map(|number| format!("w1/containerd/step-{number}")))
     }
 
-    async fn told(check: &Check, fake: &Fake, found: Result<Found, Failure>) -> Value {
+    async fn status_after(check: &Check, fake: &Fake, found: Result<Found, Failure>) -> Value {
         let cluster = serde_json::from_value(fake.get(CLUSTER).unwrap()).unwrap();
         assert!(matches!(check.tell(&cluster, found).await, Checked::Done));
         fake.get(CLUSTER).unwrap()["status"].clone()
@@ -284,14 +284,14 @@ mod tests {
     async fn a_status_tells_what_differs_and_that_it_could_not_be_found_out() {
         let (fake, client) = Fake::start().await;
         let (check, _call_off) = check(&fake, client);
-        let status = told(&check, &fake, Ok(found(30))).await;
+        let status = status_after(&check, &fake, Ok(found(30))).await;
         assert_eq!(drifted(&status), (json!("True"), json!("HostsDiffer")));
         assert_eq!((&status["drift"]["changes"], status["drift"]["steps"].as_array().unwrap().len()), (&json!(30), MOST_STEPS));
         assert!(status["drift"]["checkedAt"].is_string() && status.get("conditions").is_none(), "{status}");
-        let status = told(&check, &fake, Err(Failure::new(Kind::Host, "no host answers"))).await;
+        let status = status_after(&check, &fake, Err(Failure::new(Kind::Host, "no host answers"))).await;
         assert_eq!(drifted(&status), (json!("Unknown"), json!("CheckFailed")));
         assert!(status["drift"].get("changes").is_none() && status["drift"].get("steps").is_none(), "{status}");
-        let status = told(&check, &fake, Ok(found(0))).await;
+        let status = status_after(&check, &fake, Ok(found(0))).await;
         assert_eq!((drifted(&status), &status["drift"]["changes"]), ((json!("False"), json!("AsDescribed")), &json!(0)));
     }
 
@@ -301,9 +301,9 @@ mod tests {
         let (check, _call_off) = check(&fake, client);
         let is_news = |fake: &Fake, count| found(count).is_news(&fake.get(CLUSTER).unwrap());
         assert_eq!((is_news(&fake, 2), is_news(&fake, 0)), (true, false));
-        told(&check, &fake, Ok(found(2))).await;
+        status_after(&check, &fake, Ok(found(2))).await;
         assert!(!is_news(&fake, 3));
-        told(&check, &fake, Ok(found(0))).await;
+        status_after(&check, &fake, Ok(found(0))).await;
         assert!(is_news(&fake, 1));
         while !fake.asked().iter().any(|asked| asked.starts_with("POST") && asked.ends_with("/events")) {
             tokio::task::yield_now().await;

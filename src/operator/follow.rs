@@ -225,7 +225,7 @@ mod tests {
     use super::*;
 
     /// What was seen, in short.
-    fn said(seen: &[Seen]) -> Vec<String> {
+    fn summaries(seen: &[Seen]) -> Vec<String> {
         let one = |seen: &Seen| match seen {
             Seen::Line(text) => text.clone(),
             Seen::Event(EventKind::RunStarted { verb, cluster, .. }) => format!("{verb} {cluster}"),
@@ -262,10 +262,10 @@ mod tests {
         let mut followed = Followed::default();
         let status = |hosts: Value| operation(json!({"run": "r", "phase": "Running", "plan": {"steps": 9, "changes": 2}, "hosts": hosts}));
         let first = followed.take(&status(json!([host("w1", 0, 2, json!({"now": "w1/kubelet/config"}))])), 1000);
-        assert_eq!(said(&first), ["cluster.yml berlin", "plan 2/9", "+w1", "+w1", "begins w1/kubelet/config"]);
+        assert_eq!(summaries(&first), ["cluster.yml berlin", "plan 2/9", "+w1", "+w1", "begins w1/kubelet/config"]);
         assert!(followed.take(&status(json!([host("w1", 0, 2, json!({"now": "w1/kubelet/config"}))])), 2000).is_empty());
         let next = followed.take(&status(json!([host("w1", 2, 2, json!({"state": "Done"}))])), 4000);
-        assert_eq!(said(&next), ["done kubelet 3000", "begins a short step", "done unseen 0"]);
+        assert_eq!(summaries(&next), ["done kubelet 3000", "begins a short step", "done unseen 0"]);
     }
 
     #[test]
@@ -277,7 +277,7 @@ mod tests {
             {"name": "and 3 more", "message": "not named"},
         ]);
         let status = operation(json!({"phase": "Running", "hosts": hosts}));
-        let seen = said(&followed.take(&status, 0));
+        let seen = summaries(&followed.take(&status, 0));
         assert!(seen.contains(&"failed w1/kubelet/config: no space".to_owned()) && seen.contains(&"w2: no route".to_owned()), "{seen:?}");
         assert!(!seen.iter().any(|line| line.contains("and 3 more")), "{seen:?}");
         assert!(followed.take(&status, 1).is_empty());
@@ -288,12 +288,12 @@ mod tests {
         let mut followed = Followed::default();
         let condition = |kind: &str, message: &str| json!([{"type": kind, "status": "False", "message": message}]);
         let waits = operation(json!({"phase": "Queued", "conditions": condition("Accepted", "behind other")}));
-        assert_eq!(said(&followed.take(&waits, 0)), ["Queued: behind other"]);
+        assert_eq!(summaries(&followed.take(&waits, 0)), ["Queued: behind other"]);
         let asks = operation(json!({"phase": "AwaitingApproval", "conditions": condition("Approved", "`kubectl annotate …` approves it")}));
-        assert_eq!(said(&followed.take(&asks, 0)), ["AwaitingApproval: `kubectl annotate …` approves it"]);
+        assert_eq!(summaries(&followed.take(&asks, 0)), ["AwaitingApproval: `kubectl annotate …` approves it"]);
         let over = json!({"phase": "Succeeded", "status": "Succeeded", "startTime": "2026-01-31T12:00:00Z", "endTime": "2026-01-31T12:00:07Z",
             "progress": {"done": 5, "failed": 0, "blocked": 0}});
-        assert_eq!(said(&followed.take(&operation(over.clone()), 0)), ["over 5 0 7000"]);
+        assert_eq!(summaries(&followed.take(&operation(over.clone()), 0)), ["over 5 0 7000"]);
         assert!(followed.is_over() && followed.take(&operation(over), 0).is_empty());
     }
 }

@@ -27,7 +27,7 @@ fn limit(text: &str) -> Option<usize> {
 
 impl History {
     /// How many are kept of a group, where an option says so many; nothing as long as it is not known what its ConfigMap says.
-    pub(super) fn of(&self, group: Group, option: usize) -> Option<usize> {
+    pub(super) fn limit_for(&self, group: Group, option: usize) -> Option<usize> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).get(&group).map(|said| said.unwrap_or(option))
     }
 
@@ -54,10 +54,10 @@ mod tests {
     fn a_limit_is_a_number_of_operations() {
         assert_eq!(["5", " 7\n", "0", "-1", "many", "1000"].map(limit), [Some(5), Some(7), None, None, None, Some(200)]);
         let history = History::default();
-        assert_eq!(history.of(Group::Kubean, 30), None, "nothing is forgotten before that is known");
+        assert_eq!(history.limit_for(Group::Kubean, 30), None, "nothing is forgotten before that is known");
         history.take(Group::Kubean, None);
-        assert_eq!((history.of(Group::Kubean, 30), history.of(Group::KubeOnKube, 30)), (Some(30), None));
+        assert_eq!((history.limit_for(Group::Kubean, 30), history.limit_for(Group::KubeOnKube, 30)), (Some(30), None));
         history.take(Group::Kubean, Some(5));
-        assert_eq!(history.of(Group::Kubean, 30), Some(5));
+        assert_eq!(history.limit_for(Group::Kubean, 30), Some(5));
     }
 }

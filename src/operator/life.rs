@@ -102,7 +102,7 @@ impl Life {
 
     /// Everything in its order, and after the last one that changes something what others want of the cluster: hooks may come after it.
     async fn carry_out_all(&mut self, tasks: &[Arc<Task>], snapshot: &Snapshot) -> Result<(), End> {
-        let mode = Mode::of(&self.found.operation.data);
+        let mode = Mode::from_operation(&self.found.operation.data);
         let is_dry = mode == Mode::DryRun;
         let verbs: Vec<Verb> = tasks.iter().map(|task| task.verb).collect();
         let done = self.writer.now().invocations_done;
@@ -142,7 +142,7 @@ impl Life {
 
     /// Why the operator has made the operation, if it has.
     fn made_because(&self) -> Option<Why> {
-        Why::of(&self.found.operation)
+        Why::from_operation(&self.found.operation)
     }
 
     /// The Cluster names variables, which nobody reads but for an operation: by this its schedule is followed in between.

@@ -54,7 +54,7 @@ impl Why {
     }
 
     /// Why this operation was made, if the operator has made it.
-    pub(super) fn of(operation: &DynamicObject) -> Option<Self> {
+    pub(super) fn from_operation(operation: &DynamicObject) -> Option<Self> {
         let word = operation.metadata.labels.as_ref()?.get(MADE_BECAUSE)?;
         let why = Self::ALL.into_iter().find(|why| why.word() == word)?;
         // Who may make others must not have one of those taken for what it isn't.
@@ -140,8 +140,8 @@ pub(super) struct Made {
 
 impl Made {
     /// What an operation says, if the operator has made it.
-    pub(super) fn of(operation: &DynamicObject) -> Option<Self> {
-        let (why, data) = (Why::of(operation)?, &operation.data);
+    pub(super) fn from_operation(operation: &DynamicObject) -> Option<Self> {
+        let (why, data) = (Why::from_operation(operation)?, &operation.data);
         let note = operation.metadata.annotations.as_ref()?.get(MADE_FOR)?;
         let mut note: Note = serde_json::from_str(note).ok()?;
         let inputs = data.pointer("/status/inputs");
@@ -224,7 +224,7 @@ mod tests {
         let key = ClusterKey { group: Group::KubeOnKube, name: "berlin".to_owned() };
         let mut object = operation(&key, &serde_json::from_value(cluster).unwrap(), &Make { why, note: note(1) });
         object["status"] = status;
-        Made::of(&serde_json::from_value(object).unwrap())
+        Made::from_operation(&serde_json::from_value(object).unwrap())
     }
 
     #[test]
@@ -255,7 +255,7 @@ mod tests {
     fn one_of_somebody_else_is_not_taken_for_the_operators() {
         let mut object = json!({"apiVersion": "v1", "kind": "ClusterOperation", "metadata": {"name": "o", "labels": {MADE_BECAUSE: "deletion"},
             "annotations": {MADE_FOR: serde_json::to_string(&note(1)).unwrap()}}, "spec": {"cluster": "c", "action": "ping.yml"}});
-        let read = |object: &Value| Made::of(&serde_json::from_value(object.clone()).unwrap()).map(|made| made.why);
+        let read = |object: &Value| Made::from_operation(&serde_json::from_value(object.clone()).unwrap()).map(|made| made.why);
         assert_eq!(read(&object), None, "it has taken nothing down");
         object["spec"]["action"] = json!("reset.yml");
         assert_eq!(read(&object), Some(Why::Deletion));

@@ -213,7 +213,7 @@ impl Server {
     /// What ended before it was known how many are kept is looked at when it is.
     fn learn_history(&mut self) {
         let option = self.shared.settings.history;
-        let knows = self.shared.settings.groups.iter().all(|group| self.history.of(*group, option).is_some());
+        let knows = self.shared.settings.groups.iter().all(|group| self.history.limit_for(*group, option).is_some());
         if knows && !self.knows_history {
             self.due.extend(self.stores.keys());
         }
@@ -222,8 +222,8 @@ impl Server {
 
     fn pass(&mut self, key: &ClusterKey, now: i64) {
         let began = Instant::now();
-        let mut view = View::of(&self.stores, key, self.supervisor.over(key));
-        (view.first_start, view.history) = (self.first_start, self.history.of(key.group, self.shared.settings.history));
+        let mut view = View::from_stores(&self.stores, key, self.supervisor.over(key));
+        (view.first_start, view.history) = (self.first_start, self.history.limit_for(key.group, self.shared.settings.history));
         view.versions = self.versions.get(key).filter(|_| view.cluster.is_some()).cloned();
         if view.cluster.is_none() {
             self.versions.remove(key);
@@ -232,10 +232,10 @@ impl Server {
         if let Some(active) = &mut view.active {
             active.deadline = self.deadline(key, &active.operation, now);
         }
-        self.shared.metrics.cluster(key, self.stores.cluster(key).map(|cluster| Told::of(&cluster.data, &view)));
+        self.shared.metrics.cluster(key, self.stores.cluster(key).map(|cluster| Told::from_cluster(&cluster.data, &view)));
         if self.shared.settings.web.is_some() {
             let (cluster, operations) = (self.stores.cluster(key), self.stores.operations(key));
-            self.shared.board.put(key, Card::of(key, cluster.map(AsRef::as_ref), operations));
+            self.shared.board.put(key, Card::from_objects(key, cluster.map(AsRef::as_ref), operations));
         }
         let intents = decide(&view, now);
         // Everything is decided anew, also when to look again.
@@ -255,7 +255,7 @@ impl Server {
                 }
                 Intent::Look => self.look(key, now),
                 Intent::Check => self.supervisor.check(key),
-                write => all.extend(writes::of(write, &self.shared, key, &self.stores)),
+                write => all.extend(writes::write_of(write, &self.shared, key, &self.stores)),
             }
         }
         if !all.is_empty() {

@@ -119,11 +119,11 @@ const REASONS: [&str; 4] = ["ClusterNotFound", "FoundAtTakeOver", "HandledByAnot
 impl View {
     /// What the stores know of a cluster. `over` is the UID of an operation that has ended here, which the
     /// stores may not have heard of yet.
-    pub(super) fn of(stores: &Stores, key: &ClusterKey, over: Option<&str>) -> Self {
-        let cluster = stores.cluster(key).map(|cluster| Served::of(cluster));
+    pub(super) fn from_stores(stores: &Stores, key: &ClusterKey, over: Option<&str>) -> Self {
+        let cluster = stores.cluster(key).map(|cluster| Served::from_cluster(cluster));
         let is_of = |made: &Made| cluster.as_ref().is_none_or(|cluster| cluster.uid == made.note.cluster);
         let operations = stores.operations(key).map(|object| {
-            let operation = Operation::of(object, key);
+            let operation = Operation::from_object(object, key);
             // Another Cluster of this name has made nothing for this one.
             let operation = Operation { made: operation.made.filter(is_of), ..operation };
             let is_over = over.is_some() && over == object.metadata.uid.as_deref() && operation.life != Life::Ended;
@@ -149,7 +149,7 @@ impl View {
 }
 
 impl Operation {
-    fn of(operation: &kube::api::DynamicObject, key: &ClusterKey) -> Self {
+    fn from_object(operation: &kube::api::DynamicObject, key: &ClusterKey) -> Self {
         let (data, meta) = (&operation.data, &operation.metadata);
         let annotation = |name: &str| meta.annotations.as_ref().and_then(|all| all.get(name)).map(String::as_str);
         let status = object::text(data, "/status/status").unwrap_or_default();
@@ -176,7 +176,7 @@ impl Operation {
             is_cancelled: annotation(object::CANCEL).is_some_and(|value| value != "false") || meta.deletion_timestamp.is_some(),
             is_labelled: meta.labels.as_ref().and_then(|all| all.get(object::COMPLETED)).is_some_and(|value| value == "done"),
             is_left: object::is_left(data),
-            made: Made::of(operation),
+            made: Made::from_operation(operation),
         }
     }
 }
@@ -199,7 +199,7 @@ mod tests {
             "spec": {"cluster": "c"}, "status": status,
         });
         stores.take((Group::KubeOnKube, What::Operations), Event::Apply(serde_json::from_value(object).unwrap()));
-        View::of(&stores, &ClusterKey { group: Group::KubeOnKube, name: "c".to_owned() }, over).operations[0].clone()
+        View::from_stores(&stores, &ClusterKey { group: Group::KubeOnKube, name: "c".to_owned() }, over).operations[0].clone()
     }
 
     #[test]

@@ -36,7 +36,7 @@ enum What {
 }
 
 /// The write that an intent is, if it is one.
-pub(super) fn of(intent: &Intent, shared: &Arc<Shared>, key: &ClusterKey, stores: &Stores) -> Option<Write> {
+pub(super) fn write_of(intent: &Intent, shared: &Arc<Shared>, key: &ClusterKey, stores: &Stores) -> Option<Write> {
     let found = |name: &str| stores.operations(key).find(|operation| operation.metadata.name.as_deref() == Some(name));
     let write = |name: &str, what| Some(Write { api: shared.operations(key.group), about: found(name)?.metadata.clone(), what });
     let status =
@@ -200,7 +200,7 @@ mod tests {
     }
 
     async fn write_all(intents: &[Intent], shared: &Arc<Shared>, key: &ClusterKey, stores: &Stores) {
-        for write in intents.iter().filter_map(|intent| of(intent, shared, key, stores)) {
+        for write in intents.iter().filter_map(|intent| write_of(intent, shared, key, stores)) {
             assert!(write.write().await);
         }
     }
@@ -213,7 +213,7 @@ mod tests {
         let (shared, key) = (attendant.shared, attendant.key);
         let decided = |stores: &Stores, versions: &str| {
             let versions = Some(Versions { at: 7, text: versions.to_owned() });
-            decide(&View { versions, ..View::of(stores, &key, None) }, 7)
+            decide(&View { versions, ..View::from_stores(stores, &key, None) }, 7)
         };
         let made = |fake: &Fake| fake.paths().into_iter().filter(|path| path.contains("/clusteroperations/c-3-")).collect::<Vec<_>>();
         let mut stores = known(&fake, &key);

@@ -81,7 +81,8 @@ impl Connection {
         let journey = Journey { deadlines, transport };
         let span = info_span!("connect", host = target.name, address = target.endpoint());
         let began = Instant::now();
-        let session = journey.connect(target).instrument(span.clone()).await.map_err(|fault| ConnectError::of(target, fault))?;
+        let session =
+            journey.connect(target).instrument(span.clone()).await.map_err(|fault| ConnectError::from_hop_fault(target, fault))?;
         span.in_scope(|| info!(milliseconds = began.elapsed().as_millis(), "connected"));
         let privilege = match &target.sudo_password {
             _ if !target.needs_sudo() => Privilege::Root,

@@ -145,17 +145,17 @@ impl std::fmt::Display for Phase {
 
 impl ConnectError {
     pub(super) fn here(target: &Target, fault: impl Into<ConnectFault>) -> Self {
-        Self::of(target, HopFault { hop: Box::new(target.clone()), fault: Arc::new(fault.into()) })
+        Self::from_hop_fault(target, HopFault { hop: Box::new(target.clone()), fault: Arc::new(fault.into()) })
     }
 
-    pub(super) fn of(target: &Target, HopFault { hop, fault }: HopFault) -> Self {
+    pub(super) fn from_hop_fault(target: &Target, HopFault { hop, fault }: HopFault) -> Self {
         let bastion = (*hop != *target).then(|| hop.name.clone());
         Self {
             host: target.name.clone(),
             bastion,
             address: hop.endpoint(),
             user: hop.user.clone(),
-            origin: hop.configured.origin.told(),
+            origin: hop.configured.origin.description(),
             fault,
         }
     }

@@ -24,7 +24,7 @@ pub(super) struct Bounded {
 
 impl Bounded {
     fn new(limit: usize, budget: &Arc<Budget>) -> Self {
-        Self { bytes: Vec::new(), truncated: false, limit, share: Share::of(Arc::clone(budget)) }
+        Self { bytes: Vec::new(), truncated: false, limit, share: Share::new(Arc::clone(budget)) }
     }
 
     /// What was kept, after which there is room again.

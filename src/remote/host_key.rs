@@ -136,7 +136,7 @@ impl HostKeys {
             shown.get_or_init(|| key.clone());
             return Ok(());
         }
-        let shown = KeyPrint::of(key);
+        let shown = KeyPrint::from_key(key);
         self.refuse_revoked(key, &shown)?;
         if let Some(pinned) = &self.pinned {
             return if *pinned == shown.fingerprint { Ok(()) } else { Err(HostKeyFault::NotPinned { shown, pinned: pinned.clone() }) };
@@ -145,7 +145,7 @@ impl HostKeys {
         if self.recorded(&self.exact).any(holds) {
             return Ok(());
         }
-        let recorded: Vec<_> = self.recorded(&self.exact).map(|(key, place)| (KeyPrint::of(key), place)).collect();
+        let recorded: Vec<_> = self.recorded(&self.exact).map(|(key, place)| (KeyPrint::from_key(key), place)).collect();
         if !recorded.is_empty() {
             return Err(HostKeyFault::Changed { shown, lookup: self.lookup.clone(), recorded });
         }
@@ -174,7 +174,7 @@ impl HostKeys {
             }
             Ok(lines) if lines.iter().any(|line| line.holds(key)) => Ok(()),
             Ok(lines) => {
-                let recorded = lines.iter().filter_map(|line| Some((KeyPrint::of(line.key.as_ref()?), place(file, line)))).collect();
+                let recorded = lines.iter().filter_map(|line| Some((KeyPrint::from_key(line.key.as_ref()?), place(file, line)))).collect();
                 Err(HostKeyFault::Changed { shown, lookup: self.lookup.clone(), recorded })
             }
             Err(source) => Err(HostKeyFault::NotRecorded { file: file.to_owned(), source }),

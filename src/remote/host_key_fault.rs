@@ -14,7 +14,7 @@ pub struct KeyPrint {
 }
 
 impl KeyPrint {
-    pub(super) fn of(key: &PublicKey) -> Self {
+    pub(super) fn from_key(key: &PublicKey) -> Self {
         Self { algorithm: key.algorithm().to_string(), fingerprint: key.fingerprint(HashAlg::Sha256).to_string() }
     }
 }

@@ -39,7 +39,7 @@ pub(super) enum Identity {
 impl Identity {
     /// For messages: where the key is from and its fingerprint, never more.
     pub(super) fn describe(&self) -> String {
-        let print = |key: &PublicKey| super::host_key_fault::KeyPrint::of(key);
+        let print = |key: &PublicKey| super::host_key_fault::KeyPrint::from_key(key);
         match self {
             Self::File { key, path } => format!("{} ({})", path.display(), print(key.public_key())),
             Self::Agent { key, comment } => {

@@ -210,7 +210,7 @@ impl Greeting {
     }
 
     /// What came instead.
-    pub(super) fn said(&self) -> Option<String> {
+    pub(super) fn received_text(&self) -> Option<String> {
         let kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         Some(printable(&kept)).filter(|text| !text.is_empty())
     }

@@ -78,7 +78,7 @@ pub struct Origin {
 impl Origin {
     /// In words; nothing where no line has decided anything.
     #[must_use]
-    pub fn told(&self) -> Option<String> {
+    pub fn description(&self) -> Option<String> {
         let parts = [("the address", "HostName", &self.address), ("the port", "Port", &self.port), ("the user", "User", &self.user)];
         let said =
             parts.into_iter().filter_map(|(what, keyword, place)| Some(format!("{what} is that of {keyword} at {}", place.as_ref()?)));

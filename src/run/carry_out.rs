@@ -117,6 +117,6 @@ fn stopped_before_the_first_change(plan: &Plan, events: &Events) -> Outcome {
     let mut not_begun = BTreeMap::new();
     plan.changes().for_each(|(step, _)| *not_begun.entry(step.host.clone()).or_default() += 1);
     let outcome = Outcome { blocked, stopped: Some(because), not_begun, ..Outcome::default() };
-    events.send(outcome.told(events.milliseconds()));
+    events.send(outcome.to_event(events.milliseconds()));
     outcome
 }

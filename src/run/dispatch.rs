@@ -169,7 +169,7 @@ impl<'a, H: Hosts> Dispatcher<'a, H> {
         self.working.abort_all();
         self.outcome.blocked += self.schedule.pending();
         self.outcome.not_begun = self.not_begun();
-        self.events.send(self.outcome.told(self.events.milliseconds()));
+        self.events.send(self.outcome.to_event(self.events.milliseconds()));
         self.outcome
     }
 

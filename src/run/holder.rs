@@ -190,7 +190,7 @@ async fn release(door: &impl Door, held: &mut Held, events: &Events) {
         still_held.entry(because).or_default().insert(host);
     }
     for (because, hosts) in still_held {
-        events.send(EventKind::Warning(still_held_for(&hosts, because).told()));
+        events.send(EventKind::Warning(still_held_for(&hosts, because).to_record()));
     }
     held.end();
 }

@@ -27,7 +27,7 @@ pub use outcome::{InDoubt, Outcome, StepFailure};
 pub use probe::{LookAt, look, probe_all};
 pub use secrets::{Keepers, Made, Secrets, Token, cluster_keys};
 pub use served::served;
-pub use snapshot::{EncryptionKey, fetch_key, fetch_snapshot, take_snapshot, told};
+pub use snapshot::{EncryptionKey, fetch_key, fetch_snapshot, take_snapshot, with_host_output};
 pub(crate) use target::judged_ways;
 pub use target::{in_order, targets};
 pub use wish::{Stop, unless_wished, wished};

@@ -204,7 +204,8 @@ impl Secrets {
     /// `text` without any secret that stands in it, for everything that leaves the program: kubeadm and kubectl print what they like.
     #[must_use]
     pub(super) fn redact(&self, text: &str) -> String {
-        let confidential = self.confidential.get_or_init(|| Confidential::of(self.by_name.values().map(|value| value.as_str())));
+        let confidential =
+            self.confidential.get_or_init(|| Confidential::from_documents(self.by_name.values().map(|value| value.as_str())));
         confidential.redact(&self.encrypted.hide(text))
     }
 
@@ -271,7 +272,7 @@ fn named(plan: &Plan) -> BTreeSet<SecretName> {
 #[cfg(test)]
 impl Secrets {
     /// These texts, by name.
-    pub(super) fn of<const N: usize>(texts: [(SecretName, &str); N]) -> Self {
+    pub(super) fn from_texts<const N: usize>(texts: [(SecretName, &str); N]) -> Self {
         let by_name = texts.into_iter().map(|(name, text)| (name, Zeroizing::new(text.to_owned()))).collect();
         Self { by_name, made: N, ..Self::none() }
     }

@@ -33,7 +33,7 @@ pub async fn take_snapshot(
     let kept = taken.and_then(|()| file.finish(key.map(|key| key.0.as_slice()))).map_err(|failure| {
         let hint = "nothing was removed; try again, or add --no-snapshot if all that the cluster has stored may be lost";
         let is_of_host = failure.kind == Kind::Host;
-        let failure = told(failure, host, said.as_deref());
+        let failure = with_host_output(failure, host, said.as_deref());
         if is_of_host { failure.hint(hint) } else { failure }
     })?;
     events.send(EventKind::SnapshotTaken {
@@ -69,7 +69,7 @@ pub async fn fetch_snapshot(
 
 /// What the host's own program said is nearer to the cause than what did not come.
 #[must_use]
-pub fn told(failure: Failure, host: &str, said: Option<&str>) -> Failure {
+pub fn with_host_output(failure: Failure, host: &str, said: Option<&str>) -> Failure {
     if failure.kind != Kind::Host {
         return failure;
     }

@@ -111,7 +111,7 @@ pub struct Record {
 impl Record {
     /// Reads the events of a run.
     #[must_use]
-    pub fn of(story: &Story) -> Self {
+    pub fn from_story(story: &Story) -> Self {
         let mut record = Self::empty(story);
         let mut by_name: BTreeMap<String, StepRecord> = BTreeMap::new();
         let mut order: Vec<String> = Vec::new();
@@ -233,7 +233,7 @@ mod tests {
 
     fn record(kinds: Vec<EventKind>) -> Record {
         let events = (0..).zip(kinds).map(|(sequence, kind)| Event { sequence, milliseconds: sequence, kind }).collect();
-        Record::of(&Story { id: "r".to_owned(), events, unknown: 0, alive: false })
+        Record::from_story(&Story { id: "r".to_owned(), events, unknown: 0, alive: false })
     }
 
     fn planned() -> EventKind {

@@ -92,7 +92,7 @@ impl HostTime {
 impl Timeline {
     /// The timeline of a run; steps that did not end are taken to have lasted to the end of its journal.
     #[must_use]
-    pub fn of(record: &Record) -> Self {
+    pub fn from_record(record: &Record) -> Self {
         let done: BTreeMap<&str, Done<'_>> = record
             .steps
             .iter()

@@ -8,8 +8,8 @@ use crate::failure::{Failure, Kind};
 
 /// A line for each thing that is warned of: what is said of many hosts alike is said once.
 pub(super) fn warnings(told: &[Told]) -> Vec<String> {
-    let warnings = told.iter().map(|told| Failure::told_again(Kind::Host, told)).collect();
-    grouped(warnings).iter().map(|warning| warning_line(&warning.told())).collect()
+    let warnings = told.iter().map(|told| Failure::from_record(Kind::Host, told)).collect();
+    grouped(warnings).iter().map(|warning| warning_line(&warning.to_record())).collect()
 }
 
 /// What is said on standard error whatever else a verb shows, as nobody has asked for it and somebody has to see it.

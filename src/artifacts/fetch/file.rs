@@ -25,7 +25,7 @@ pub(super) async fn resolve(client: &Client, file: &FileItem) -> Result<(String,
     let digest = match &file.expected {
         Expected::Pinned(digest) => digest.clone(),
         Expected::Published { address, is_list } => {
-            published(client, address, file, *is_list).await.map_err(|trouble| trouble.of(&title))?
+            published(client, address, file, *is_list).await.map_err(|trouble| trouble.while_fetching(&title))?
         }
     };
     let address = client.mirrors.address(&file.address);
@@ -33,7 +33,7 @@ pub(super) async fn resolve(client: &Client, file: &FileItem) -> Result<(String,
     let head = with_tries(|| async { succeeded(&address, client.http.head(&address).send().await) }, || 0).await;
     match head {
         Ok(response) => Ok((digest, length(response.headers()))),
-        Err(trouble) if trouble.is_absent() || trouble.remedy == Remedy::Network => Err(trouble.of(&title)),
+        Err(trouble) if trouble.is_absent() || trouble.remedy == Remedy::Network => Err(trouble.while_fetching(&title)),
         Err(_) => Ok((digest, None)),
     }
 }
@@ -94,7 +94,7 @@ pub(super) async fn fetch(
 ) -> Result<BundleFile, Trouble> {
     let path = folder.join(file.path());
     let address = client.mirrors.address(&file.address);
-    let size = fetch_to(client, &address, &path, digest, progress).await.map_err(|trouble| trouble.of(&title(file)))?;
+    let size = fetch_to(client, &address, &path, digest, progress).await.map_err(|trouble| trouble.while_fetching(&title(file)))?;
     let listed = {
         let (path, address) = (path.clone(), address.clone());
         tokio::task::spawn_blocking(move || contents::list(&path, &address)).await
@@ -103,7 +103,7 @@ pub(super) async fn fetch(
         Ok(contents) => contents,
         Err(trouble) => {
             let _ = std::fs::remove_file(&path);
-            return Err(trouble.of(&title(file)));
+            return Err(trouble.while_fetching(&title(file)));
         }
     };
     Ok(BundleFile {

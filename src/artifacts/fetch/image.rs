@@ -66,10 +66,12 @@ impl Blobs {
 /// Asks the registry for the image's manifest.
 pub(super) async fn resolve(client: &Client, image: &ImageItem) -> Result<Resolved, Trouble> {
     let title = format!("{} for {}", image.reference, image.architecture);
-    let reference: Reference =
-        image.reference.parse().map_err(|_| Trouble::of_content(&image.reference, "it is no reference of an image").of(&title))?;
+    let reference: Reference = image
+        .reference
+        .parse()
+        .map_err(|_| Trouble::of_content(&image.reference, "it is no reference of an image").while_fetching(&title))?;
     let reference = mirrored(&client.mirrors, &reference);
-    resolve_at(client, &reference, &image.architecture).await.map_err(|trouble| trouble.of(&title))
+    resolve_at(client, &reference, &image.architecture).await.map_err(|trouble| trouble.while_fetching(&title))
 }
 
 async fn resolve_at(client: &Client, reference: &Reference, architecture: &str) -> Result<Resolved, Trouble> {
@@ -147,7 +149,7 @@ pub(super) async fn fetch(
     let title = format!("{} for {}", image.reference, image.architecture);
     // All of an image at a time: images have one large layer, or many small ones whose answers take longer than their bytes.
     let fetches = resolved.blobs().map(|blob| fetch_blob(client, folder, (&resolved.reference, blob), blobs, progress));
-    futures_util::future::try_join_all(fetches).await.map_err(|trouble| trouble.of(&title))?;
+    futures_util::future::try_join_all(fetches).await.map_err(|trouble| trouble.while_fetching(&title))?;
     let path = folder.join(image.path());
     folder_of(&path)?;
     let parts = Parts {

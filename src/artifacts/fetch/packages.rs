@@ -78,7 +78,7 @@ pub(super) async fn resolve(
         let signed = suites.iter().map(|suite| (format!("{}/InRelease", suite.folder()), suite.text.clone())).collect();
         Ok(Some(Resolved { suites: suites.into_iter().map(|suite| suite.about).collect(), signed, lists, debs }))
     };
-    resolved.await.map_err(|trouble: Trouble| trouble.of(&item.title()))
+    resolved.await.map_err(|trouble: Trouble| trouble.while_fetching(&item.title()))
 }
 
 impl Suite<'_> {
@@ -187,7 +187,7 @@ pub(super) async fn fetch(
         futures_util::future::try_join_all(fetches).await?;
     }
     let path = BundlePackages::path_of(&item.distribution, &item.architecture);
-    let (size, sha256) = write(folder, &folder.join(&path), resolved).await.map_err(|trouble| trouble.of(&item.title()))?;
+    let (size, sha256) = write(folder, &folder.join(&path), resolved).await.map_err(|trouble| trouble.while_fetching(&item.title()))?;
     let package = |deb: &Deb| BundlePackage {
         name: deb.name.clone(),
         version: deb.version.clone(),
@@ -227,7 +227,7 @@ async fn fetch_one(
     let scheme = archive.and_then(|archive| archive.address.strip_suffix(archive.folder())).unwrap_or("https://");
     let address = client.mirrors.address(&format!("{scheme}{}", deb.path));
     let fetched = fetch_to(client, &address, &file, &deb.sha256, progress).await;
-    fetched.map(|_| ()).map_err(|trouble| trouble.of(&format!("package {} {} of {}", deb.name, deb.version, item.distribution)))
+    fetched.map(|_| ()).map_err(|trouble| trouble.while_fetching(&format!("package {} {} of {}", deb.name, deb.version, item.distribution)))
 }
 
 /// Puts lists and packages into a tar, which has its name when it is whole. Returns its length and its sha256.

@@ -54,7 +54,7 @@ impl Trouble {
     }
 
     /// Says what could not be fetched.
-    pub(super) fn of(mut self, title: &str) -> Self {
+    pub(super) fn while_fetching(mut self, title: &str) -> Self {
         self.what = format!("{title} can't be fetched");
         self
     }
@@ -82,7 +82,7 @@ impl Trouble {
     }
 
     pub(super) fn of_request(at: &str, error: &reqwest::Error) -> Self {
-        let because = told(error);
+        let because = error_chain(error);
         if is_certificate(error) {
             return Self::new(at, Remedy::Person, because, TRUST);
         }
@@ -130,8 +130,8 @@ impl Trouble {
                 Self::new(at, Remedy::Person, error.to_string(), LOGIN)
             }
             OciDistributionError::RegistryError { envelope, .. } => Self::of_envelope(at, envelope, error),
-            OciDistributionError::IoError(_) => Self::new(at, Remedy::Time(None), told(error), LATER),
-            _ => Self::new(at, Remedy::Person, told(error), LOOK),
+            OciDistributionError::IoError(_) => Self::new(at, Remedy::Time(None), error_chain(error), LATER),
+            _ => Self::new(at, Remedy::Person, error_chain(error), LOOK),
         }
     }
 
@@ -211,7 +211,7 @@ fn server(address: &str) -> &str {
 }
 
 /// An error with all that it came from.
-fn told(error: &dyn Error) -> String {
+fn error_chain(error: &dyn Error) -> String {
     let mut text = error.to_string();
     let mut next = error.source();
     while let Some(source) = next {

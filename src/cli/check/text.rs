@@ -18,7 +18,7 @@ pub(super) fn lines(report: &CheckReport) -> Vec<String> {
     let mut blocks: Vec<Block<'_>> = Vec::new();
     for checks in report.checks.chunk_by(|one, other| one.host == other.host) {
         let Some(host) = checks.first().and_then(|check| check.host.as_deref()) else { continue };
-        let own: Vec<String> = checks.iter().flat_map(said).collect();
+        let own: Vec<String> = checks.iter().flat_map(check_lines).collect();
         let shared: Vec<String> = own.iter().map(|text| of_any_host(text, host, address(checks))).collect();
         match blocks.iter_mut().find(|block| block.shared == shared) {
             Some(block) => block.hosts.push(host),
@@ -33,7 +33,7 @@ pub(super) fn lines(report: &CheckReport) -> Vec<String> {
     }
     let together: Vec<&CheckResult> = report.checks.iter().filter(|check| check.host.is_none()).collect();
     let away = together.iter().map(|check| check.away.join(", ")).max().unwrap_or_default();
-    let known: Vec<String> = together.iter().flat_map(|check| said(check)).collect();
+    let known: Vec<String> = together.iter().flat_map(|check| check_lines(check)).collect();
     lines.push(match (away.is_empty(), known.is_empty()) {
         (true, _) => "all hosts together:".to_owned(),
         (false, false) => format!("all hosts together, without {away}:"),
@@ -50,7 +50,7 @@ fn address(checks: &[CheckResult]) -> Option<&str> {
     places.filter_map(|at| at.split_once('(')?.1.split(')').next()).next()
 }
 
-fn said(check: &CheckResult) -> Vec<String> {
+fn check_lines(check: &CheckResult) -> Vec<String> {
     let mut lines = Vec::new();
     if check.findings.is_empty() && check.status == CheckStatus::Ok {
         lines.push(format!("  ok       {:<10} {}", check.check, check.about));

@@ -83,7 +83,7 @@ fn free_percent(member: &EtcdMemberStatus) -> u64 {
 }
 
 pub(super) fn silent(member: &EtcdMemberStatus) -> Option<Failure> {
-    let failure = Failure::new(Kind::Host, "the member of etcd does not answer").of(&member.host).at(format!("host {}", member.host));
+    let failure = Failure::new(Kind::Host, "the member of etcd does not answer").of_host(&member.host).at(format!("host {}", member.host));
     let said = member.said.clone().unwrap_or_default();
     (!member.answers).then(|| failure.because(said).hint("`kokctl status` says what else does not run there"))
 }

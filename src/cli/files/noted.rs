@@ -14,7 +14,7 @@ pub(in crate::cli) struct Noted {
 }
 
 impl Noted {
-    pub(in crate::cli) fn of(input: &Input) -> Self {
+    pub(in crate::cli) fn from_input(input: &Input) -> Self {
         let count = |outcomes: &[Outcome]| input.variables.iter().filter(|given| outcomes.contains(&given.outcome)).count();
         Self { idle: count(&[Outcome::NotYet, Outcome::Unknown]), meaningless: count(&[Outcome::NoMeaning]), notices: input.notices.len() }
     }

@@ -55,7 +55,7 @@ fn warning(which: &[&Certificate], what: String) -> Option<Failure> {
         Some(problem) => format!("{}: {problem}", it.path),
         None => format!("{} until {}", it.name, day_of(it)),
     };
-    let failure = Failure::new(Kind::Host, what).of(host).at(format!("host {host}: /etc/kubernetes/pki"));
+    let failure = Failure::new(Kind::Host, what).of_host(host).at(format!("host {host}: /etc/kubernetes/pki"));
     Some(failure.because(which.iter().map(said).collect::<Vec<_>>().join(", ")).hint(hint(which)))
 }
 

@@ -40,10 +40,10 @@ impl Write for Counted {
 impl Archive {
     /// A new one. What is there already is not written over.
     pub(super) fn create(path: &Path) -> Result<Self> {
-        Self::of(path, MOST_BYTES)
+        Self::create_limited(path, MOST_BYTES)
     }
 
-    fn of(path: &Path, most: u64) -> Result<Self> {
+    fn create_limited(path: &Path, most: u64) -> Result<Self> {
         let file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(path)?;
         let tar = tar::Builder::new(GzEncoder::new(Counted { file, bytes: 0 }, Compression::default()));
         Ok(Self { tar, most, left_out: Vec::new() })
@@ -95,7 +95,7 @@ mod tests {
     fn it_is_no_larger_than_it_may_be_and_nobody_else_reads_it() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("a.tar.gz");
-        let mut archive = Archive::of(&path, 1_000_000).unwrap();
+        let mut archive = Archive::create_limited(&path, 1_000_000).unwrap();
         assert!(Archive::create(&path).is_err(), "it is there");
         let text = noise(300_000);
         for number in 0..9 {

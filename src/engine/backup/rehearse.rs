@@ -82,7 +82,7 @@ async fn connected(context: &Context, request: &RehearsalRequest<'_>) -> Result<
         return Err(unreachable.into_values().collect());
     }
     let Some(host) = last else { return Err(unreachable.into_values().collect()) };
-    unreachable.into_values().for_each(|failure| context.events.send(EventKind::Warning(failure.told())));
+    unreachable.into_values().for_each(|failure| context.events.send(EventKind::Warning(failure.to_record())));
     Ok((links, host))
 }
 

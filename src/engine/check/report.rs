@@ -129,12 +129,12 @@ impl From<Examined> for CheckResult {
 impl From<Finding> for CheckFinding {
     fn from(Finding { weight, refusal }: Finding) -> Self {
         let status = if weight == Weight::Refusal { CheckStatus::Failed } else { CheckStatus::Warning };
-        Self { status, told: Failure::refusal(Kind::Host, refusal).told() }
+        Self { status, told: Failure::refusal(Kind::Host, refusal).to_record() }
     }
 }
 
 impl From<Failure> for CheckFinding {
     fn from(failure: Failure) -> Self {
-        Self { status: CheckStatus::Failed, told: failure.told() }
+        Self { status: CheckStatus::Failed, told: failure.to_record() }
     }
 }

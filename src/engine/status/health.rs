@@ -31,7 +31,7 @@ pub enum ApiServerHealth {
 }
 
 impl ApiServerHealth {
-    pub(super) fn of(cluster: &Cluster, seen: &Seen, host: &str) -> Self {
+    pub(super) fn from_seen(cluster: &Cluster, seen: &Seen, host: &str) -> Self {
         match seen.facts(host).map(|facts| facts.cluster.as_ref()) {
             None => return Self::Unknown,
             Some(Some(owner)) if *owner != cluster.name => return Self::Foreign,
@@ -91,7 +91,7 @@ pub enum EtcdHealth {
 }
 
 impl EtcdHealth {
-    pub(super) fn of(cluster: &Cluster, seen: &Seen, host: &str) -> Self {
+    pub(super) fn from_seen(cluster: &Cluster, seen: &Seen, host: &str) -> Self {
         match seen.observations(host).etcd.as_ref().filter(|_| is_ours(cluster, seen, host)) {
             None if seen.facts(host).is_none() => Self::Unknown,
             None | Some(EtcdState::Absent) => Self::NotInstalled,

@@ -129,7 +129,7 @@ async fn carry_out(
             "the recovery {id} is gone on with, which another run has begun: what was written since its backup or snapshot is lost"
         ));
     }
-    let approval = Approval::of(standing, means.is_dry);
+    let approval = Approval::from_standing(standing, means.is_dry);
     let approve = |plan: &Plan| {
         if !approval.is_asked(begins_recovery(plan)) {
             return Verdict::Go;
@@ -154,7 +154,7 @@ struct Approval {
 }
 
 impl Approval {
-    fn of(standing: &RecoveryStanding, is_dry: bool) -> Self {
+    fn from_standing(standing: &RecoveryStanding, is_dry: bool) -> Self {
         let goes_on = matches!(standing, RecoveryStanding::UnderWay | RecoveryStanding::Ended);
         Self { is_dry, goes_on, was_given: AtomicBool::new(false) }
     }
@@ -171,7 +171,7 @@ async fn unpacked(task: &Task, wanted: &AskedRestore, means: &Means<'_>) -> Resu
     let folder = means.store.snapshots_of(&cluster.name);
     let local = local(task, &wanted.backup, &folder, means).await?;
     let identities = task.identity.as_ref().map(|bytes| Identities::parse(bytes, "-e identity")).transpose()?;
-    let unpacked = Unpacked::of(local.path(), identities.as_ref(), (cluster, wanted.new_hosts), &folder);
+    let unpacked = Unpacked::unpack(local.path(), identities.as_ref(), (cluster, wanted.new_hosts), &folder);
     let at = |failure: Failure| failure.at(wanted.backup.text.escape_debug().to_string());
     unpacked.map_err(|failures| Error::from(failures.into_iter().map(at).collect::<Vec<_>>()))
 }
@@ -252,7 +252,7 @@ mod tests {
 
     #[test]
     fn the_first_stage_is_approved_and_the_rest_with_it() {
-        let approval = |standing| Approval::of(&standing, false);
+        let approval = |standing| Approval::from_standing(&standing, false);
         let begins = approval(RecoveryStanding::NotBegun);
         assert!(begins.is_asked(true) && begins.is_asked(false));
         begins.was_given.store(true, Ordering::Relaxed);
@@ -263,7 +263,7 @@ mod tests {
         assert!(another.is_asked(false), "that of somebody else");
         another.was_given.store(true, Ordering::Relaxed);
         assert!(!another.is_asked(false));
-        assert!(Approval::of(&RecoveryStanding::UnderWay, true).is_asked(false), "it is only shown");
+        assert!(Approval::from_standing(&RecoveryStanding::UnderWay, true).is_asked(false), "it is only shown");
     }
 
     #[test]

@@ -40,7 +40,7 @@ pub(super) fn live(name: &str, life: Life) -> Operation {
 }
 
 /// The operation as its cluster has it.
-pub(super) fn of(made: Made) -> Operation {
+pub(super) fn operation_of(made: Made) -> Operation {
     let life = if made.outcome == Outcome::Open { Life::New } else { Life::Ended };
     let name = format!("c{}", name_end(&made.note));
     Operation { made: Some(made), ..live(&name, life) }
@@ -48,6 +48,6 @@ pub(super) fn of(made: Made) -> Operation {
 
 /// A Cluster with what the operator has made for it.
 pub(super) fn view(cluster: Served, made: Vec<Made>) -> View {
-    let operations = made.into_iter().map(of).collect();
+    let operations = made.into_iter().map(operation_of).collect();
     View { cluster: Some(cluster), operations, first_start: 100, history: Some(30), ..View::default() }
 }

@@ -100,7 +100,7 @@ async fn marked(at: &Attendant, found: Objects) -> Objects {
     let mut patch = json!({"metadata": {"uid": metadata.uid, "labels": {CLUSTER_NAME: at.key.name}}});
     // What takes a Cluster down outlasts the deletion of what goes with it.
     if metadata.owner_references.as_ref().is_none_or(Vec::is_empty)
-        && Why::of(&found.operation) != Some(Why::Deletion)
+        && Why::from_operation(&found.operation) != Some(Why::Deletion)
         && let Some(patch) = patch.get_mut("metadata").and_then(Value::as_object_mut)
     {
         patch.insert("ownerReferences".to_owned(), json!([owner(&found.cluster, true)]));

@@ -94,7 +94,7 @@ impl Kept {
         let mut pause = FIRST;
         while timeout(pause, &mut ended).await.is_err() {
             if let Err(Missed::Always(because)) = self.once().await {
-                self.told(&because);
+                self.warn_once(&because);
             }
             pause = EVERY;
         }
@@ -102,7 +102,7 @@ impl Kept {
             match self.once().await {
                 Ok(()) => return,
                 Err(Missed::Now(_)) if left > 0 => tokio::time::sleep(PAUSE).await,
-                Err(Missed::Now(because) | Missed::Always(because)) => return self.told(&because),
+                Err(Missed::Now(because) | Missed::Always(because)) => return self.warn_once(&because),
             }
         }
     }
@@ -133,7 +133,7 @@ impl Kept {
     }
 
     /// Says why it is not kept, once of each run.
-    fn told(&mut self, because: &str) {
+    fn warn_once(&mut self, because: &str) {
         if !std::mem::replace(&mut self.is_told, true) {
             tracing::warn!(run = self.run, because, "the journal can't be kept in {}/{}", self.home, self.name);
             self.teller.tell(Told::warning("JournalNotKept", format!("of the run {}: {because}", self.run)));

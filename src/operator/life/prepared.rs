@@ -27,12 +27,12 @@ impl Life {
         let operation = self.operation_document();
         let key = self.key(&snapshot, &operation).await?;
         let folder = self.at.shared.state(self.at.key.group).path().join("hosts");
-        let known = KnownHosts::of(self.at.shared.client.clone(), &self.found.cluster, &self.at.key, &self.home, &folder);
+        let known = KnownHosts::from_cluster(self.at.shared.client.clone(), &self.found.cluster, &self.at.key, &self.home, &folder);
         let known = known.map_err(|failure| End::failed("InputRefused", failure))?;
         self.fetch_known(&known).await?;
         let sources = Sources { snapshot: &snapshot, operation: &operation, key: key.as_ref(), files: &files, known_hosts: &known.path };
         let tasks = inputs::tasks(sources).map_err(|failures| End::failed("InputRefused", first(failures)))?;
-        let mode = Mode::of(&self.found.operation.data);
+        let mode = Mode::from_operation(&self.found.operation.data);
         if let Some(failure) = tasks.iter().find_map(|task| refused(task.verb, mode)) {
             return Err(End::failed("ActionRefused", failure.at(format!("ClusterOperation {}", self.at.operation))));
         }

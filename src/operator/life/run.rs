@@ -62,7 +62,7 @@ impl Attempts {
     fn new(operation: &Value) -> Self {
         let retries = operation.pointer("/spec/operator/retries").and_then(Value::as_u64);
         let retries = retries.and_then(|retries| u32::try_from(retries).ok()).unwrap_or(RETRIES);
-        let (mode, tries) = (Mode::of(operation), Tries::default());
+        let (mode, tries) = (Mode::from_operation(operation), Tries::default());
         Self { mode, retries, tries, take_over: false, boots: Boots::new(), recovery: Arc::default(), approved: None, shown: None }
     }
 }
@@ -120,7 +120,7 @@ impl Life {
         if *self.wish.borrow() != Wish::None {
             return Err(End::Stopped);
         }
-        let class = Class::of(&error);
+        let class = Class::from_error(&error);
         let holder = if let Error::Held { by, .. } = &error { Some(by.clone()) } else { None };
         let failure = in_operation(first(error.failures(|outcome| of_outcome(outcome, verb))), verb);
         self.writer.change(|status| status.error = Some(failure.clone()));
@@ -182,7 +182,7 @@ impl Life {
         let context = Context { stop: stopping, ..self.context(&name, &store)? };
         let (bundle, engine) = (shared.settings.bundle.clone(), shared.engine.clone());
         let (take_over, boots) = (attempts.take_over, attempts.boots.clone());
-        let gives_up = Made::of(&self.found.operation).is_some_and(|made| made.why == Why::Deletion && made.note.gives_up);
+        let gives_up = Made::from_operation(&self.found.operation).is_some_and(|made| made.why == Why::Deletion && made.note.gives_up);
         let (recovery, is_dry) = (Arc::clone(&attempts.recovery), attempts.mode == Mode::DryRun);
         let (keeper, noted) = Keeper::new(Arc::clone(gate), &boots, Arc::clone(&recovery));
         let keeping = self.keeps_journal(&name);

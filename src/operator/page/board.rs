@@ -115,7 +115,7 @@ fn pick(of: &Value, fields: &[&str]) -> Map<String, Value> {
 
 impl Card {
     /// Of a cluster, or of operations whose Cluster does not exist.
-    pub(in super::super) fn of<'a>(
+    pub(in super::super) fn from_objects<'a>(
         key: &ClusterKey,
         cluster: Option<&DynamicObject>,
         operations: impl Iterator<Item = &'a Arc<DynamicObject>>,
@@ -207,7 +207,7 @@ mod tests {
 
     fn card(phase: &str) -> Option<Card> {
         let cluster = object("Cluster", "c", "2026-01-01T00:00:00Z", json!({"spec": {}, "status": {"phase": phase}}));
-        Card::of(&key("c"), Some(&cluster), std::iter::empty())
+        Card::from_objects(&key("c"), Some(&cluster), std::iter::empty())
     }
 
     #[test]
@@ -219,7 +219,7 @@ mod tests {
             operation("queued", "2026-01-03T00:00:00Z", json!({"status": "Blocked", "phase": "Queued"})),
             operation("runs", "2026-01-04T00:00:00Z", json!({"status": "Running", "phase": "Running", "progress": {"percent": 7}})),
         ];
-        let card = |all: &[Arc<DynamicObject>]| Card::of(&key("c"), None, all.iter()).unwrap();
+        let card = |all: &[Arc<DynamicObject>]| Card::from_objects(&key("c"), None, all.iter()).unwrap();
         let whole = card(&all);
         assert_eq!(whole.row["now"], json!({"name": "runs", "action": "cluster.yml", "phase": "Running", "percent": 7}));
         let names: Vec<&Value> = whole.detail["operations"].as_array().unwrap().iter().map(|it| &it["name"]).collect();

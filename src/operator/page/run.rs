@@ -17,8 +17,8 @@ const MOST_SAID: usize = 16 << 10;
 
 /// A run as a document.
 pub(super) fn document(story: &Story) -> Value {
-    let record = Record::of(story);
-    let timeline = Timeline::of(&record);
+    let record = Record::from_story(story);
+    let timeline = Timeline::from_record(&record);
     let end = record.took_milliseconds.max(1);
     let hosts: Vec<Value> =
         timeline.hosts.iter().take(MOST_HOSTS).map(|host| json!({"name": host.host, "picture": host.picture(end, COLUMNS)})).collect();

@@ -37,7 +37,7 @@ impl client::Handler for Client {
         match shown {
             PublicKeyOrCertificate::PublicKey { key, .. } => {
                 self.host_keys.verify(key).map_err(ClientError::HostKey)?;
-                self.span.in_scope(|| debug!(fingerprint = %KeyPrint::of(key), "host key accepted"));
+                self.span.in_scope(|| debug!(fingerprint = %KeyPrint::from_key(key), "host key accepted"));
                 Ok(true)
             }
             // We never offer to accept one.

@@ -206,12 +206,12 @@ fn openssh_knows_the_same_options() {
 
 #[test]
 fn the_lines_that_decide_where_a_server_is_are_known() {
-    let origin = ask("Host a\n HostName 192.0.2.9\n Port 23\n", "a").unwrap().configured.origin.told().unwrap();
+    let origin = ask("Host a\n HostName 192.0.2.9\n Port 23\n", "a").unwrap().configured.origin.description().unwrap();
     assert!(
         origin.starts_with("the address is that of HostName at /") && origin.contains("config:2, the port is that of Port at"),
         "{origin}"
     );
-    assert_eq!(ask("Host b\n HostName 192.0.2.9\n", "a").unwrap().configured.origin.told(), None);
+    assert_eq!(ask("Host b\n HostName 192.0.2.9\n", "a").unwrap().configured.origin.description(), None);
 }
 
 #[test]

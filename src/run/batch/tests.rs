@@ -84,7 +84,7 @@ fn of_key() -> (Order, Secrets) {
     };
     let act = step.act(&Change::new(ChangeKind::Create, "it does not exist"));
     let order = Order { host: "cp1".into(), lane: Lane::Scripts, steps: vec![(step, act)], attempt: 1, deadline: Duration::from_secs(60) };
-    (order, Secrets::of([(name, "the key")]))
+    (order, Secrets::from_texts([(name, "the key")]))
 }
 
 /// What a host says that has the file, by its look at what is in it.

@@ -41,7 +41,7 @@ impl<H: Hosts> Dispatcher<'_, H> {
         let (conditions, done): (Vec<_>, Vec<_>) =
             waits.iter().flat_map(Wait::ids).partition(|id| self.is_condition(id) || self.is_until(id));
         conditions.into_iter().for_each(|id| self.schedule.set(id, Status::Pending));
-        done.into_iter().for_each(|id| self.unheard(id, waits.iter().find_map(|wait| wait.said(id)).unwrap_or("nobody looked")));
+        done.into_iter().for_each(|id| self.unheard(id, waits.iter().find_map(|wait| wait.last_answer(id)).unwrap_or("nobody looked")));
     }
 
     pub(super) fn is_condition(&self, id: &StepId) -> bool {

@@ -54,7 +54,7 @@ impl Wait {
     }
 
     /// What was said of one of them last.
-    pub(super) fn said(&self, id: &StepId) -> Option<&str> {
+    pub(super) fn last_answer(&self, id: &StepId) -> Option<&str> {
         self.said.get(id).or_else(|| self.at_first.get(id)).map(String::as_str)
     }
 

@@ -6,7 +6,7 @@ use kok_pki::{Authorities, Policy};
 use time::Duration;
 
 fn with(name: SecretName, text: &str) -> Secrets {
-    Secrets::of([(name, text)])
+    Secrets::from_texts([(name, text)])
 }
 
 /// kubeadm's own rule (`BootstrapTokenPattern`): six and sixteen lower-case letters and digits.

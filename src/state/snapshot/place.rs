@@ -45,7 +45,7 @@ impl SnapshotPlace {
     ///
     /// # Errors
     /// [`Failure`] if the folder can't be made.
-    pub fn of(state: &StateFolder, cluster: &str, run: &str, wanted: Option<&Path>) -> Result<Self, Failure> {
+    pub fn for_run(state: &StateFolder, cluster: &str, run: &str, wanted: Option<&Path>) -> Result<Self, Failure> {
         Self::within(state.snapshots_of(cluster), run, wanted)
     }
 

@@ -3,7 +3,7 @@
 use super::super::super::served::Drift;
 use super::super::super::versions::Versions;
 use super::super::super::view::{Active, Life, Operation};
-use super::super::support::{ended, live, make, of, target, view};
+use super::super::support::{ended, live, make, operation_of, target, view};
 use super::super::{Refused, decide};
 use super::*;
 
@@ -93,7 +93,7 @@ fn nothing_is_made_while_anything_waits_or_runs_or_the_cluster_is_suspended() {
 
 #[test]
 fn one_of_somebody_is_begun_before_the_operators_own() {
-    let own = of(done(Outcome::Open, 0));
+    let own = operation_of(done(Outcome::Open, 0));
     let later = Operation { created: 900, ..live("o", Life::New) };
     let both = View { operations: vec![own.clone(), later], ..declared(Vec::new()) };
     let intents = decide(&both, NOW);
@@ -123,7 +123,7 @@ fn what_somebody_has_to_change_waits_for_a_change_and_the_rest_is_tried_later_an
 
 #[test]
 fn a_plan_that_nobody_has_approved_is_called_off_when_the_cluster_is_described_otherwise() {
-    let mut asks = of(Made { awaits_approval: true, ..done(Outcome::Open, 0) });
+    let mut asks = operation_of(Made { awaits_approval: true, ..done(Outcome::Open, 0) });
     asks.life = Life::Begun;
     let mut waiting = declared(Vec::new());
     waiting.operations = vec![asks.clone()];
@@ -203,12 +203,12 @@ fn what_differs_is_mended_once_where_that_is_wished() {
     assert!(!decide(&watched(2, false), NOW).contains(&repair));
     assert!(!decide(&watched(0, true), NOW).contains(&repair));
     let mut mended = watched(2, true);
-    mended.operations.push(of(ended(Why::Drift, (2, 0), Outcome::Succeeded, NOW - 50)));
+    mended.operations.push(operation_of(ended(Why::Drift, (2, 0), Outcome::Succeeded, NOW - 50)));
     let intents = decide(&mended, NOW);
     assert!(!intents.iter().any(|intent| matches!(intent, Intent::Make(_))), "what was seen before the repair is old: {intents:?}");
     // A repair that has failed is tried again as any other.
     let mut failed = watched(2, true);
-    failed.operations.push(of(ended(Why::Drift, (2, 1), Outcome::Failed, NOW - 50)));
+    failed.operations.push(operation_of(ended(Why::Drift, (2, 1), Outcome::Failed, NOW - 50)));
     assert_eq!(decide(&failed, NOW).last(), Some(&Intent::Requeue(NOW - 50 + 120)));
     failed.versions = seen("v", NOW + 70);
     assert_eq!(decide(&failed, NOW + 70).last(), Some(&make(Why::Drift, 3, 2, target(3, "v"))));

@@ -85,7 +85,7 @@ impl History {
         });
         self.told.push(format!("{life:?}"));
         // How long it took in all is told by the wall clock.
-        let told = model.told().into_iter().filter(|(_, kind)| !matches!(kind, EventKind::RunFinished { .. }));
+        let told = model.timed_events().into_iter().filter(|(_, kind)| !matches!(kind, EventKind::RunFinished { .. }));
         self.told.extend(told.map(|(at, kind)| format!("{} ms: {kind:?}", at.as_millis())));
         self.judge(&model, life, outcome.as_ref());
         let left_early = outcome.as_ref().is_none_or(|outcome| !outcome.in_doubt.is_empty());
@@ -126,7 +126,7 @@ impl History {
             let Ok(plan) = plan else { continue };
             let life = beginning.life(&mut random, &world);
             let is_edited = beginning == Beginning::Change && self.lived.is_empty();
-            let edits = if is_edited { Edits::of(&world) } else { Edits::default() };
+            let edits = if is_edited { Edits::from_world(&world) } else { Edits::default() };
             self.lived.push(Lived::new(order, taker, edits, &life));
             let outcome;
             (outcome, world) = self.live(world, &plan, &life);
@@ -161,7 +161,7 @@ impl History {
             Err(refusals) => return self.broken.push(format!("it can't go on: {refusals:?}")),
         };
         if plan.changes().count() == 0 {
-            self.end = Some(End::of(&world));
+            self.end = Some(End::from_world(&world));
             return;
         }
         if said_to_be_done {
@@ -169,7 +169,7 @@ impl History {
         }
         let (outcome, world) = self.live(world, &plan, &Life::quiet());
         let is_complete = outcome.as_ref().is_some_and(Outcome::is_complete);
-        self.end = Some(End::of(&world));
+        self.end = Some(End::from_world(&world));
         if self.broken.is_empty() && !(is_complete && left(&world).is_empty()) {
             self.broken.push(format!("a run without a fault does not end it: {outcome:?}, {:?} is left", left(&world)));
         }

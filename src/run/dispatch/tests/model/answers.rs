@@ -55,7 +55,7 @@ impl Model {
     }
 
     /// What the run said, and how long after its beginning.
-    pub(in super::super) fn told(&self) -> Vec<(Duration, EventKind)> {
+    pub(in super::super) fn timed_events(&self) -> Vec<(Duration, EventKind)> {
         let inner = self.lock();
         inner.told_at.iter().copied().zip(inner.told.iter().cloned()).collect()
     }

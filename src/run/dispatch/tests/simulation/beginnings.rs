@@ -48,7 +48,7 @@ pub(super) struct Edits {
 
 impl Edits {
     /// Those of a world, by what is otherwise than where a run has just ended.
-    pub(super) fn of(world: &World) -> Self {
+    pub(super) fn from_world(world: &World) -> Self {
         let which = usize::from(world.cluster.has_etcd_units());
         let mut edits = Self::default();
         WORLDS.with(|worlds| {

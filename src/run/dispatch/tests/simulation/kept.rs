@@ -56,7 +56,7 @@ pub(super) struct End {
 }
 
 impl End {
-    pub(super) fn of(world: &World) -> Self {
+    pub(super) fn from_world(world: &World) -> Self {
         let mut members = world.api.members.clone();
         members.sort();
         Self { members, nodes: world.api.nodes.keys().cloned().collect() }
