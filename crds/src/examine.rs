@@ -10,7 +10,7 @@ use crate::read::{
     removed, resources, ssh, time,
 };
 use crate::tree::{self, Node, Value};
-use crate::variables::{Given, Said, Sayings, variable_of_field};
+use crate::variables::{FieldValue, Given, Sayings, variable_of_field};
 use crate::words::{quote, with_nearest};
 use crate::{Position, Problem};
 
@@ -230,12 +230,12 @@ fn places(hosts: &[ReadHost<'_>]) -> resources::Places {
 /// What is said by fields that are variables, and under `vars`.
 fn read_settings<'a>(
     decoder: &mut Decoder,
-    (spec, mut said): (&Fields<'a>, Vec<Said<'a>>),
+    (spec, mut said): (&Fields<'a>, Vec<FieldValue<'a>>),
     hosts: &[ReadHost<'a>],
     network: Option<&Network>,
 ) -> Settings {
     said.extend(parts::read(decoder, spec));
-    said.extend(spec.get("delivery").map(|field| Said { variable: "delivery", field }));
+    said.extend(spec.get("delivery").map(|field| FieldValue { variable: "delivery", field }));
     if let Some(field) = spec.get("apiEndpoint") {
         endpoint::read(decoder, &field, hosts, &mut said);
     }

@@ -1,7 +1,7 @@
 //! `kokctl vars`
 
 use clap::{Args, ValueEnum};
-use kok_crds::{Effect, SUBJECTS, Variable, nearest, variable, variables};
+use kok_crds::{SUBJECTS, Variable, VariableEffect, nearest, variable, variables};
 use serde::Serialize;
 
 use super::common::print_json;
@@ -31,7 +31,7 @@ enum Choice {
     Refused,
 }
 
-impl From<Choice> for Effect {
+impl From<Choice> for VariableEffect {
     fn from(choice: Choice) -> Self {
         match choice {
             Choice::Honoured => Self::Honoured,

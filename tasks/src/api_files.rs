@@ -1,6 +1,6 @@
 //! Files that the API server and the scheduler read besides their options.
 
-use kok_crds::model::{Cluster, Group, Values};
+use kok_crds::model::{Cluster, SwitchedSettings, Values};
 use serde_json::{Map, Value as Json, json};
 
 use crate::components::nested;
@@ -69,7 +69,7 @@ pub(crate) fn files(cluster: &Cluster) -> Result<Vec<ApiFile>, TemplateError> {
 }
 
 /// How a kubeconfig tells about a server.
-fn server(group: &Group) -> Json {
+fn server(group: &SwitchedSettings) -> Json {
     use base64::Engine as _;
     let mut cluster = Map::new();
     cluster.insert("server".to_owned(), group.values.get("url").cloned().unwrap_or_default());
@@ -108,7 +108,7 @@ fn admission(cluster: &Cluster) -> Option<Json> {
 }
 
 /// With Kubespray's defaults.
-fn pod_security(group: &Group) -> Json {
+fn pod_security(group: &SwitchedSettings) -> Json {
     let mut defaults = Map::new();
     for (mode, level) in [("enforce", "baseline"), ("audit", "restricted"), ("warn", "restricted")] {
         let version = format!("{mode}-version");
@@ -129,20 +129,20 @@ fn pod_security(group: &Group) -> Json {
     })
 }
 
-fn authentication(group: &Group) -> Option<Json> {
+fn authentication(group: &SwitchedSettings) -> Option<Json> {
     document(group, "AuthenticationConfiguration", "v1")
 }
 
-fn authorization(group: &Group) -> Option<Json> {
+fn authorization(group: &SwitchedSettings) -> Option<Json> {
     document(group, "AuthorizationConfiguration", "v1")
 }
 
-fn tracing(group: &Group) -> Option<Json> {
+fn tracing(group: &SwitchedSettings) -> Option<Json> {
     document(group, "TracingConfiguration", "v1beta1")
 }
 
 /// A document that has what the user says, in this form if he names none.
-fn document(group: &Group, kind: &str, version: &str) -> Option<Json> {
+fn document(group: &SwitchedSettings, kind: &str, version: &str) -> Option<Json> {
     let version = group.text("apiVersion").unwrap_or(version);
     let mut fields: Map<String, Json> = group.values.clone().into_iter().collect();
     fields.insert("apiVersion".to_owned(), format!("apiserver.config.k8s.io/{version}").into());

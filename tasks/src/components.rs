@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use kok_crds::model::{Cluster, Component, Group, Host, KubeletSettings, Reserved, Values, Volume};
+use kok_crds::model::{Cluster, Component, Host, KubeletSettings, Reserved, SwitchedSettings, Values, Volume};
 use serde::Serialize;
 use serde_json::{Map, Value as Json, json};
 
@@ -132,7 +132,7 @@ fn api_server(cluster: &Cluster) -> Result<PodDocument, TemplateError> {
 const KMS_VOLUME: &str = "kokctl-kms";
 
 /// Kubespray's, which are stricter than those of Kubernetes: that one would keep logs until the disk is full.
-fn audit_options(mut options: Values, audit: &Group) -> Values {
+fn audit_options(mut options: Values, audit: &SwitchedSettings) -> Values {
     if audit.enabled {
         let defaults = [("path", json!(AUDIT_LOG)), ("maxage", json!(30)), ("maxbackup", json!(10)), ("maxsize", json!(100))];
         for (name, value) in defaults {
@@ -147,7 +147,7 @@ const AUDIT_LOG: &str = "/var/log/audit/kube-apiserver-audit.log";
 /// The folder of the host that has the audit log, where nobody names another.
 pub(crate) const AUDIT_FOLDER: &str = "/var/log/kubernetes/audit";
 
-fn audit_volume(audit: &Group) -> Option<Json> {
+fn audit_volume(audit: &SwitchedSettings) -> Option<Json> {
     let path = audit.text("audit-log-path").unwrap_or(AUDIT_LOG);
     let (folder, _) = path.rsplit_once('/').filter(|_| audit.enabled)?;
     Some(volume("kokctl-audit-log", audit.text("hostpath").unwrap_or(AUDIT_FOLDER), folder, false, "DirectoryOrCreate"))
@@ -156,7 +156,7 @@ fn audit_volume(audit: &Group) -> Option<Json> {
 /// Folders that kubeadm shows the API server anyway, if the host has them.
 const SHOWN: [&str; 2] = ["/etc/kubernetes/pki/", "/etc/ssl/certs/"];
 
-fn authority_volume(oidc: &Group) -> Option<Json> {
+fn authority_volume(oidc: &SwitchedSettings) -> Option<Json> {
     let path = oidc.text("oidc-ca-file").filter(|_| oidc.enabled && !oidc.values.contains_key("authority"))?;
     let is_shown = SHOWN.iter().any(|folder| path.starts_with(folder));
     (!is_shown).then(|| volume("kokctl-oidc", path, path, true, "File"))

@@ -15,7 +15,7 @@ fuzz_target!(|texts: (&str, &str, &str)| {
     for (name, text) in [("x", texts.0), ("y", texts.1), ("ansible_ssh_args", texts.2)] {
         let position = Source::file("vars.yml", "").position(1, 1);
         let node = Node::new(Value::Text(text.to_owned()), position.clone());
-        vars.insert(name, kok_crds::inventory::Variable { key_position: position, node });
+        vars.insert(name, kok_crds::inventory::WrittenVariable { key_position: position, node });
     }
     let resolved = Resolved::new(inventory, vec![vars]);
     for name in ["x", "y"] {

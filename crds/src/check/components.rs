@@ -34,14 +34,14 @@ struct Judge<'a> {
 
 /// Something that a component is told: an option, a field of its configuration, a feature gate.
 #[derive(Debug, Clone, Copy)]
-struct Told<'a> {
+struct WrittenSetting<'a> {
     name: &'a str,
     value: &'a Json,
     /// Parts of the paths that say it, the likeliest first.
     likely: &'a [&'a str],
 }
 
-impl<'a> Told<'a> {
+impl<'a> WrittenSetting<'a> {
     fn new(program: Program, name: &'a str, value: &'a Json) -> Self {
         Self { name, value, likely: program.likely() }
     }
@@ -59,7 +59,7 @@ fn text(value: &Json) -> String {
 
 impl Judge<'_> {
     /// Reports a problem with something that is told; of hosts that are alike once.
-    fn report(&mut self, told: Told<'_>, problem: Problem) {
+    fn report(&mut self, told: WrittenSetting<'_>, problem: Problem) {
         let said = self.decoder.position_of(told.name, told.value, told.likely);
         // What nobody says else a patch says.
         let position = said.cloned().unwrap_or_else(|| self.written(&["spec.vars.kubeadm_patches"]));

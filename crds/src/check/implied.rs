@@ -9,7 +9,7 @@ use crate::decode::{Decoder, Wording};
 use crate::model::{Network, NetworkPlugin, Roles};
 use crate::read::ReadHost;
 use crate::tree::{Node, Value};
-use crate::variables::{Member, OF_MEMBERS, SERVER_PORTS, Sayings, field_called, is_of_server, other_members, server_port, spelled};
+use crate::variables::{EtcdHost, OF_MEMBERS, SERVER_PORTS, Sayings, field_called, is_of_server, other_members, server_port, spelled};
 use crate::words::quote;
 
 /// Variables that can only say what the host's address is; of workers too those that begin with `kubelet`.
@@ -117,7 +117,7 @@ pub(crate) fn implied(decoder: &mut Decoder, sayings: &Sayings<'_>, hosts: &[Rea
 }
 
 /// The hosts of which a variable speaks, if all of them are known.
-fn members(name: &str, hosts: &[ReadHost<'_>]) -> Option<Vec<Member>> {
+fn members(name: &str, hosts: &[ReadHost<'_>]) -> Option<Vec<EtcdHost>> {
     let runs = |roles: &Roles| if is_of_server(name) { roles.control_plane } else { roles.etcd };
     let members = hosts.iter().filter(|host| host.roles.as_ref().is_none_or(|(roles, _)| runs(roles)));
     let member = |host: &ReadHost<'_>| {

@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 use std::net::Ipv6Addr;
 use std::sync::Arc;
 
-use super::{ALL, Group, Inventory};
+use super::{ALL, Inventory, InventoryGroup};
 use crate::words::{nearest, quote};
 use crate::{Position, Problem};
 
@@ -107,7 +107,7 @@ fn named<'a>(inventory: &'a Inventory, term: &str) -> Result<Vec<&'a str>, Probl
         inventory.groups().filter(|group| glob::matches(term, group)).collect()
     } else {
         let host_has_it = inventory.host(term).is_some();
-        let written = |(name, group): &(&Arc<str>, &Group)| name.as_ref() == term || group.aliases.contains(term);
+        let written = |(name, group): &(&Arc<str>, &InventoryGroup)| name.as_ref() == term || group.aliases.contains(term);
         Vec::from_iter(inventory.group(term).filter(|group| !host_has_it || written(group)).map(|(name, _)| name.as_ref()))
     };
     found.extend(groups.iter().flat_map(|group| inventory.members(group)).flatten());

@@ -33,7 +33,7 @@ pub struct Components {
     /// What those of single hosts are told besides, or otherwise, by the hosts' names.
     pub kubelet_of_hosts: BTreeMap<String, KubeletSettings>,
     /// Where the kubelet sends traces.
-    pub kubelet_tracing: Group,
+    pub kubelet_tracing: SwitchedSettings,
     /// Fields of kube-proxy's configuration; those below `MODE.` belong to the part of its mode.
     pub kube_proxy: Values,
     /// Feature gates.
@@ -183,14 +183,14 @@ pub struct Patch {
 
 /// Settings that count only where they are switched on together.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Group {
+pub struct SwitchedSettings {
     /// Whether they count.
     pub enabled: bool,
     /// The settings by name.
     pub values: Values,
 }
 
-impl Group {
+impl SwitchedSettings {
     /// A setting that is text.
     #[must_use]
     pub fn text(&self, name: &str) -> Option<&str> {
@@ -202,27 +202,27 @@ impl Group {
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Security {
     /// Logins by OpenID Connect: options of the API server, and `authority`, a certificate.
-    pub oidc: Group,
+    pub oidc: SwitchedSettings,
     /// Logins that another server decides: `url`, `skip-verify`, `authority`.
-    pub token_webhook: Group,
+    pub token_webhook: SwitchedSettings,
     /// Another server that decides what somebody may do: `url`, `skip-verify`.
-    pub authorization_webhook: Group,
+    pub authorization_webhook: SwitchedSettings,
     /// The API server's AuthenticationConfiguration: `apiVersion`, `jwt`, `anonymous`.
-    pub authentication: Group,
+    pub authentication: SwitchedSettings,
     /// Its AuthorizationConfiguration: `apiVersion`, `authorizers`.
-    pub authorization: Group,
+    pub authorization: SwitchedSettings,
     /// The log of who asked for what: options of the API server, `hostpath`, and `rules`, a policy's.
-    pub audit: Group,
+    pub audit: SwitchedSettings,
     /// The server that gets it as well: options of the API server, `url` and `cluster`, more about that server.
-    pub audit_webhook: Group,
+    pub audit_webhook: SwitchedSettings,
     /// Configuration of admission plugins by their names.
-    pub admission: Group,
+    pub admission: SwitchedSettings,
     /// A standard for the pods of all namespaces: `enforce`, `audit`, `warn`, their versions, and who is exempt.
-    pub pod_security: Group,
+    pub pod_security: SwitchedSettings,
     /// Encryption of what etcd keeps.
     pub encryption: Encryption,
     /// Where the API server sends traces: `endpoint`, `samplingRatePerMillion`.
-    pub tracing: Group,
+    pub tracing: SwitchedSettings,
     /// Whether `cluster-info`, the cluster's address and authority, is closed to strangers, to whom kubeadm shows it.
     pub private_cluster_info: bool,
 }

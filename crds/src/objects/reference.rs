@@ -1,7 +1,7 @@
 //! References to ConfigMaps and Secrets, and what they lead to.
 
-use super::document::Kind;
-use super::holder::{Held, Holder, Holders};
+use super::document::ObjectKind;
+use super::holder::{DataObject, Holders, ObjectValue};
 use super::{Inputs, SshKey, private_key};
 use crate::decode::{Decoder, Field, Fields, Form};
 use crate::tree::Value;
@@ -62,7 +62,7 @@ pub(super) fn inputs(fields: &Fields<'_>, holders: &Holders<'_>, decoder: &mut D
 /// As [`inputs`] for an operation, whose references may be to copies that the operator made: where an object is not there, the cluster's
 /// own is taken.
 pub(super) fn inputs_that_are_there(fields: &Fields<'_>, holders: &Holders<'_>, decoder: &mut Decoder) -> Inputs {
-    let mut there = |name: &str, kind: Kind| {
+    let mut there = |name: &str, kind: ObjectKind| {
         let reference = read(fields, name, decoder)?;
         if !holders.meant(kind, &reference).is_empty() {
             return Some(reference);
@@ -71,9 +71,9 @@ pub(super) fn inputs_that_are_there(fields: &Fields<'_>, holders: &Holders<'_>, 
         decoder.note(notice.because(format!("the files hold no {} {}; the Cluster's own is taken", kind.word(), quote(&reference.name))));
         None
     };
-    let hosts = there("hostsConfRef", Kind::ConfigMap);
-    let vars = there("varsConfRef", Kind::ConfigMap);
-    let key = there("sshAuthRef", Kind::Secret);
+    let hosts = there("hostsConfRef", ObjectKind::ConfigMap);
+    let vars = there("varsConfRef", ObjectKind::ConfigMap);
+    let key = there("sshAuthRef", ObjectKind::Secret);
     let hosts = hosts.and_then(|reference| source(&reference, HOSTS_KEY, holders, decoder));
     let found = vars.as_ref().and_then(|reference| source(reference, VARS_KEY, holders, decoder));
     Inputs {
@@ -85,7 +85,7 @@ pub(super) fn inputs_that_are_there(fields: &Fields<'_>, holders: &Holders<'_>, 
 }
 
 fn source(reference: &DataRef, key: &str, holders: &Holders<'_>, decoder: &mut Decoder) -> Option<Source> {
-    let holder = find(Kind::ConfigMap, reference, holders, decoder)?;
+    let holder = find(ObjectKind::ConfigMap, reference, holders, decoder)?;
     let held = value(holder, key, reference, decoder)?;
     let bytes = held.bytes(key, decoder)?;
     let text = match String::from_utf8(bytes) {
@@ -103,7 +103,7 @@ fn source(reference: &DataRef, key: &str, holders: &Holders<'_>, decoder: &mut D
 }
 
 fn ssh_key(reference: &DataRef, holders: &Holders<'_>, decoder: &mut Decoder) -> Option<SshKey> {
-    let holder = find(Kind::Secret, reference, holders, decoder)?;
+    let holder = find(ObjectKind::Secret, reference, holders, decoder)?;
     if let Some(field) = &holder.secret_type
         && let Some(text) = decoder.text(field)
         && !SSH_TYPES.contains(&text)
@@ -127,7 +127,7 @@ fn ssh_key(reference: &DataRef, holders: &Holders<'_>, decoder: &mut Decoder) ->
 }
 
 /// The only object that a reference means.
-fn find<'h, 'd>(kind: Kind, reference: &DataRef, holders: &'h Holders<'d>, decoder: &mut Decoder) -> Option<&'h Holder<'d>> {
+fn find<'h, 'd>(kind: ObjectKind, reference: &DataRef, holders: &'h Holders<'d>, decoder: &mut Decoder) -> Option<&'h DataObject<'d>> {
     let meant = holders.meant(kind, reference);
     for holder in &meant {
         holder.used.set(true);
@@ -149,7 +149,7 @@ fn find<'h, 'd>(kind: Kind, reference: &DataRef, holders: &'h Holders<'d>, decod
     }
 }
 
-fn missing(kind: Kind, reference: &DataRef, holders: &Holders<'_>) -> Problem {
+fn missing(kind: ObjectKind, reference: &DataRef, holders: &Holders<'_>) -> Problem {
     let word = kind.word();
     let wanted = match &reference.namespace {
         Some(namespace) => format!("{} of namespace {}", quote(&reference.name), quote(namespace)),
@@ -174,7 +174,7 @@ fn missing(kind: Kind, reference: &DataRef, holders: &Holders<'_>) -> Problem {
     )
 }
 
-fn value<'h>(holder: &'h Holder<'_>, key: &str, reference: &DataRef, decoder: &mut Decoder) -> Option<&'h Held<'h>> {
+fn value<'h>(holder: &'h DataObject<'_>, key: &str, reference: &DataRef, decoder: &mut Decoder) -> Option<&'h ObjectValue<'h>> {
     if let Some(held) = holder.value(key) {
         if !matches!(held.node.value, Value::Null) {
             return Some(held);

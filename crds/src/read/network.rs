@@ -12,7 +12,7 @@ use crate::decode::{Decoder, Field, Fields, Form, Wording};
 use crate::model::{Addon, FlannelBackend, LEAST_MTU, MOST_MTU, NETWORK_ADDON, Network, NetworkPlugin};
 use crate::syntax::address;
 use crate::syntax::name::dns_name;
-use crate::variables::{Said, field_called};
+use crate::variables::{FieldValue, field_called};
 use crate::words::{quote, with_nearest};
 
 pub(crate) const NETWORK: Form = Form {
@@ -75,7 +75,11 @@ fn defaults() -> Network {
 }
 
 /// The network, with what installs it if that is a manifest.
-pub(crate) fn read<'a>(decoder: &mut Decoder, field: Option<Field<'a>>, said: &mut Vec<Said<'a>>) -> Option<(Network, Option<Addon>)> {
+pub(crate) fn read<'a>(
+    decoder: &mut Decoder,
+    field: Option<Field<'a>>,
+    said: &mut Vec<FieldValue<'a>>,
+) -> Option<(Network, Option<Addon>)> {
     let Some(field) = field else {
         return Some((defaults(), None));
     };

@@ -21,7 +21,7 @@ use crate::variables::Given;
 use crate::{Notice, Position, Problem};
 use build::{Map, implied, text};
 use groups::Groups;
-use values::Values;
+use values::HostValues;
 
 pub use cluster::DEFAULT_VERSION;
 pub(crate) use defaults::defaults;
@@ -43,7 +43,7 @@ pub(crate) fn translate(resolved: &Resolved, start: &Position, name: (&str, &Pos
     let inventory = resolved.inventory();
     let groups = Groups::from_inventory(inventory, start.clone());
     let members = groups.members.clone();
-    let mut values = Values::new(resolved, &members, &groups);
+    let mut values = HostValues::new(resolved, &members, &groups);
     let tolerant = cluster::is_tolerant(&mut values);
     let (mut problems, mut notices) = groups.problems(inventory, tolerant);
     notices.extend(inventory.notices().iter().cloned());
@@ -59,7 +59,7 @@ pub(crate) fn translate(resolved: &Resolved, start: &Position, name: (&str, &Pos
     Translation { tree, given, notices, problems, sealed }
 }
 
-fn whole(values: &mut Values<'_>, groups: &Groups<'_>, name: (&str, &Position), notices: &mut Vec<Notice>) -> (Node, Vec<Given>) {
+fn whole(values: &mut HostValues<'_>, groups: &Groups<'_>, name: (&str, &Position), notices: &mut Vec<Notice>) -> (Node, Vec<Given>) {
     let start = groups.position.clone();
     let version = cluster::version(values, &start, notices);
     let (ssh, hosts) = lift::shared_logins(hosts::read(values, groups));

@@ -16,10 +16,10 @@ pub(crate) const OF_MEMBERS: [&str; 5] =
 const ITSELF: [&str; 3] = ["localhost", "127.0.0.1", "[::1]"];
 
 /// A host that etcd runs on: its name and its address.
-pub(crate) type Member = (String, String);
+pub(crate) type EtcdHost = (String, String);
 
 /// Other hosts, or other places, than those where etcd is, or the API servers with their port.
-pub(crate) fn other_members(name: &str, node: &Node, members: &[Member], port: &str) -> Option<Problem> {
+pub(crate) fn other_members(name: &str, node: &Node, members: &[EtcdHost], port: &str) -> Option<Problem> {
     let own: BTreeSet<String> = members.iter().map(|member| part(name, member, port)).collect();
     let is_of_server = is_of_server(name);
     let said = parts(node);
@@ -53,7 +53,7 @@ pub(crate) fn server_port<'a>(mut said: impl Iterator<Item = &'a Node>) -> Strin
 pub(crate) const SERVER_PORTS: [&str; 2] = ["kube_apiserver_port", "loadbalancer_apiserver_port"];
 
 /// What a variable says of one member.
-fn part(name: &str, (host, address): &Member, port: &str) -> String {
+fn part(name: &str, (host, address): &EtcdHost, port: &str) -> String {
     match name {
         "etcd_hosts" => host.clone(),
         "etcd_access_addresses" => format!("https://{address}:2379"),

@@ -23,12 +23,12 @@ const INSTEAD: [(&str, &str); 4] = [
 ];
 
 /// A field of a Cluster that says what a variable says.
-pub(crate) struct Said<'a> {
+pub(crate) struct FieldValue<'a> {
     pub(crate) variable: &'static str,
     pub(crate) field: Field<'a>,
 }
 
-impl Said<'_> {
+impl FieldValue<'_> {
     /// Whether the variable is a setting, of which a reader looks at the value.
     pub(crate) fn is_setting(name: &str) -> bool {
         variable(name).is_some_and(|row| matches!(row.rule, Rule::Setting(_)))
@@ -42,13 +42,13 @@ impl Said<'_> {
 
 /// Everything that a Cluster says of variables.
 pub(crate) struct Sayings<'a> {
-    fields: Vec<Said<'a>>,
+    fields: Vec<FieldValue<'a>>,
     vars: Option<Field<'a>>,
     hosts: Vec<OfHost<'a>>,
 }
 
 impl<'a> Sayings<'a> {
-    pub(crate) fn new(fields: Vec<Said<'a>>, vars: Option<Field<'a>>, hosts: Vec<OfHost<'a>>) -> Self {
+    pub(crate) fn new(fields: Vec<FieldValue<'a>>, vars: Option<Field<'a>>, hosts: Vec<OfHost<'a>>) -> Self {
         Self { fields, vars, hosts }
     }
 
@@ -176,7 +176,7 @@ pub(super) fn read_one(
 }
 
 /// As of other fields, nothing is listed of one that is right.
-fn read_field(decoder: &mut Decoder, said: &Said<'_>, settled: &Settled, settings: &mut Settings) {
+fn read_field(decoder: &mut Decoder, said: &FieldValue<'_>, settled: &Settled, settings: &mut Settings) {
     let Some(row) = variable(said.variable) else { return };
     let (name, node) = (said.name(), said.field.node);
     decoder.place(&said.field);
@@ -203,7 +203,7 @@ fn overruled(name: &str, row: &Variable, node: &Node) -> Given {
     Given::new(name, Some(row), node, Outcome::Overruled, "every host that reads it says otherwise under its own `vars`")
 }
 
-fn twice(entry: &Entry, said: &Said<'_>) -> Problem {
+fn twice(entry: &Entry, said: &FieldValue<'_>) -> Problem {
     Problem::new(format!("{} is said twice", quote(&entry.key)))
         .at(&entry.key_position)
         .because(format!("`spec.{}` says it at {}", said.name(), said.field.position()))

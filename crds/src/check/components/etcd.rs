@@ -2,7 +2,7 @@
 
 use serde_json::{Value as Json, json};
 
-use super::{Judge, Told, text};
+use super::{Judge, WrittenSetting, text};
 use crate::Problem;
 use crate::model::Settings;
 use crate::words::quote;
@@ -15,7 +15,7 @@ const LONGEST_ELECTION: u64 = 50_000;
 
 pub(super) fn etcd(judge: &mut Judge<'_>, settings: &Settings) {
     let options = &settings.components.etcd;
-    let told = |name: &'static str| options.get(name).map(|value| Told { name, value, likely: &["etcd"] });
+    let told = |name: &'static str| options.get(name).map(|value| WrittenSetting { name, value, likely: &["etcd"] });
     let time = |name: &'static str, usual: u64| told(name).map_or(Some(usual), |told| told.value.as_u64());
     if let (Some(heartbeat), Some(election)) = (time(HEARTBEAT, 100), time(ELECTION, 1000)) {
         elections(judge, (heartbeat, told(HEARTBEAT)), (election, told(ELECTION)));
@@ -45,9 +45,13 @@ pub(super) fn etcd(judge: &mut Judge<'_>, settings: &Settings) {
     }
 }
 
-fn elections(judge: &mut Judge<'_>, (heartbeat, of_heartbeat): (u64, Option<Told<'_>>), (election, of_election): (u64, Option<Told<'_>>)) {
+fn elections(
+    judge: &mut Judge<'_>,
+    (heartbeat, of_heartbeat): (u64, Option<WrittenSetting<'_>>),
+    (election, of_election): (u64, Option<WrittenSetting<'_>>),
+) {
     let nothing: Json = json!(null);
-    let nobody = Told { name: "", value: &nothing, likely: &[] };
+    let nobody = WrittenSetting { name: "", value: &nothing, likely: &[] };
     let problem = |message: String| Problem::new(message);
     let (told, problem) = if heartbeat == 0 {
         (

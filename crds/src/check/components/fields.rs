@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde_json::Value as Json;
 
-use super::{Judge, Told, values};
+use super::{Judge, WrittenSetting, values};
 use crate::Problem;
 use crate::check::known::{Known, Program};
 use crate::model::Settings;
@@ -35,7 +35,7 @@ pub(super) fn fields(judge: &mut Judge<'_>, known: &Known, settings: &Settings) 
     for (configuration, (name, value)) in of_kubelets.chain(of_scheduler).chain(of_proxy) {
         let path = mode.field(name);
         for problem in wrong(known, configuration, &path, value) {
-            judge.report(Told::new(configuration.program, name, value), problem);
+            judge.report(WrittenSetting::new(configuration.program, name, value), problem);
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::{Judge, Told};
+use super::{Judge, WrittenSetting};
 use crate::Problem;
 use crate::check::known::{Gate, Known, Program};
 use crate::model::Settings;
@@ -32,7 +32,7 @@ fn gates_of(judge: &mut Judge<'_>, known: &Known, (programs, likely): (&[Program
     for (name, value) in said {
         let problem = unknown(known, programs, name).or_else(|| otherwise(known, programs, (name, *value)));
         if let Some(problem) = problem {
-            judge.report(Told { name, value: &(*value).into(), likely }, problem);
+            judge.report(WrittenSetting { name, value: &(*value).into(), likely }, problem);
         }
     }
     for program in programs.iter().filter(|_| !said.is_empty()) {
@@ -42,7 +42,7 @@ fn gates_of(judge: &mut Judge<'_>, known: &Known, (programs, likely): (&[Program
             let problem = Problem::new(format!("the feature gate {} needs {}", quote(name), quote(other)));
             let problem = problem.because(format!("{} does not start with the one on and the other off", program.words()));
             let problem = problem.hint(format!("write `{other}=true` too, or `{name}=false`"));
-            judge.report(Told { name: blamed, value: &(*value).into(), likely }, problem);
+            judge.report(WrittenSetting { name: blamed, value: &(*value).into(), likely }, problem);
             break;
         }
     }

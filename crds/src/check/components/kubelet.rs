@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use serde_json::Value as Json;
 
-use super::{Judge, Told, gates, managers, patches, ports, text, values};
+use super::{Judge, WrittenSetting, gates, managers, patches, ports, text, values};
 use crate::Problem;
 use crate::check::known::{Known, Program};
 use crate::model::{Components, Host, KubeletSettings, Roles, Settings, Values};
@@ -53,7 +53,7 @@ impl Kubelet {
         // Of a part of a map, the place of the map is known.
         let whole = |(name, value)| (name, self.settings.fields.get(name).unwrap_or(value));
         match names.iter().find_map(|name| self.setting(*name)).map(whole) {
-            Some((name, value)) => judge.report(Told { name, value, likely: &likely }, problem),
+            Some((name, value)) => judge.report(WrittenSetting { name, value, likely: &likely }, problem),
             None => judge.report_at(&judge.spec.clone(), problem),
         }
     }

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use serde_json::{Value as Json, json};
 
-use super::{Judge, Told};
+use super::{Judge, WrittenSetting};
 use crate::Problem;
 use crate::check::known::Program;
 use crate::model::{Settings, Values};
@@ -50,7 +50,7 @@ pub(super) fn leaders(judge: &mut Judge<'_>, settings: &Settings) {
             let problem = Problem::new(format!("{} cannot have the times {times} for its leader", program.words()));
             let problem = problem.because(format!("{because}, and it does not start otherwise"));
             let hint = "write lease, deadline and period like 15s, 10s and 2s, which it has without a word";
-            judge.report(Told::new(program, name, value), problem.hint(hint));
+            judge.report(WrittenSetting::new(program, name, value), problem.hint(hint));
         }
     }
 }

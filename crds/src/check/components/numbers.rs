@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::{Judge, Told, servers, text};
+use super::{Judge, WrittenSetting, servers, text};
 use crate::Problem;
 use crate::check::known::Program;
 use crate::model::Settings;
@@ -58,13 +58,13 @@ pub(super) fn numbers(judge: &mut Judge<'_>, settings: &Settings) {
         for (field, option, least, most) in OF_KUBELET {
             let said = [(field, kubelet.fields.get(field)), (option, kubelet.options.get(option))];
             for (name, value) in said.into_iter().filter_map(|(name, value)| Some((name, value?))) {
-                number(judge, Told::new(Program::Kubelet, name, value), (least, most));
+                number(judge, WrittenSetting::new(Program::Kubelet, name, value), (least, most));
             }
         }
         for (field, option, least, most) in TIMES {
             let said = [(field, kubelet.fields.get(field)), (option, kubelet.options.get(option))];
             for (name, value) in said.into_iter().filter_map(|(name, value)| Some((name, value?))) {
-                time(judge, Told::new(Program::Kubelet, name, value), (least, most));
+                time(judge, WrittenSetting::new(Program::Kubelet, name, value), (least, most));
             }
         }
     }
@@ -72,7 +72,7 @@ pub(super) fn numbers(judge: &mut Judge<'_>, settings: &Settings) {
         let own = OF_SERVERS.into_iter().filter(|(of, ..)| *of == program);
         for (_, name, least, most) in own {
             let Some(value) = component.options.get(name) else { continue };
-            let told = Told::new(program, name, value);
+            let told = WrittenSetting::new(program, name, value);
             if name == "secure-port" && text(value) == "0" {
                 judge.report(told, closed(program));
             } else {
@@ -90,7 +90,7 @@ fn closed(program: Program) -> Problem {
 }
 
 /// What is no number at all is told as such.
-fn number(judge: &mut Judge<'_>, told: Told<'_>, (least, most): (i64, i64)) {
+fn number(judge: &mut Judge<'_>, told: WrittenSetting<'_>, (least, most): (i64, i64)) {
     let Some(number) = told.value.as_i64().or_else(|| told.value.as_str()?.parse().ok()) else { return };
     if (least..=most).contains(&number) {
         return;
@@ -99,7 +99,7 @@ fn number(judge: &mut Judge<'_>, told: Told<'_>, (least, most): (i64, i64)) {
     judge.report(told, out_of_range(told, &range));
 }
 
-fn time(judge: &mut Judge<'_>, told: Told<'_>, (least, most): (u64, u64)) {
+fn time(judge: &mut Judge<'_>, told: WrittenSetting<'_>, (least, most): (u64, u64)) {
     let Some(time) = told.value.as_str().and_then(duration) else { return };
     if (Duration::from_millis(least)..=Duration::from_millis(most)).contains(&time) {
         return;
@@ -108,7 +108,7 @@ fn time(judge: &mut Judge<'_>, told: Told<'_>, (least, most): (u64, u64)) {
     judge.report(told, out_of_range(told, &range));
 }
 
-fn out_of_range(told: Told<'_>, range: &str) -> Problem {
+fn out_of_range(told: WrittenSetting<'_>, range: &str) -> Problem {
     let problem = Problem::new(format!("`{}` cannot be {}", told.name, quote(&text(told.value))));
     problem.because(format!("it is {range}, and the component does not start with anything else")).hint("write a value in that range")
 }

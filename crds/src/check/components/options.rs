@@ -1,6 +1,6 @@
 //! Options of programs: whether they exist, and take such a value.
 
-use super::{Judge, Told, all_options, values};
+use super::{Judge, WrittenSetting, all_options, values};
 use crate::Problem;
 use crate::check::known::{Known, Program};
 use crate::model::Settings;
@@ -23,7 +23,7 @@ const TLS: &[&str] = &["", "VersionTLS10", "VersionTLS11", "VersionTLS12", "Vers
 pub(super) fn options(judge: &mut Judge<'_>, known: &Known, settings: &Settings) {
     for (program, options) in all_options(settings) {
         for (name, value) in options {
-            let told = Told::new(program, name, value);
+            let told = WrittenSetting::new(program, name, value);
             if let Some(problem) = wrong(known, program, told) {
                 judge.report(told, problem);
             }
@@ -31,7 +31,7 @@ pub(super) fn options(judge: &mut Judge<'_>, known: &Known, settings: &Settings)
     }
 }
 
-fn wrong(known: &Known, program: Program, told: Told<'_>) -> Option<Problem> {
+fn wrong(known: &Known, program: Program, told: WrittenSetting<'_>) -> Option<Problem> {
     let (name, text) = (told.name, told.text());
     let Some(kind) = known.options(program).get(name) else { return Some(unknown(known, program, name)) };
     let problem = || Problem::new(format!("the option `{name}` of {} cannot be {}", program.words(), quote(&text)));

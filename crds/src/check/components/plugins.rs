@@ -2,7 +2,7 @@
 
 use serde_json::Value as Json;
 
-use super::{Judge, Told};
+use super::{Judge, WrittenSetting};
 use crate::Problem;
 use crate::check::known::{Known, Program};
 use crate::model::Settings;
@@ -42,7 +42,7 @@ pub(super) fn plugins(judge: &mut Judge<'_>, known: &Known, settings: &Settings)
     let options = &settings.components.api_server.options;
     let said = |option: &'static str| {
         let value = options.get(option)?;
-        Some((Told::new(Program::ApiServer, option, value), names(value)))
+        Some((WrittenSetting::new(Program::ApiServer, option, value), names(value)))
     };
     for (told, names) in [ENABLED, DISABLED].into_iter().filter_map(said) {
         for name in names.iter().filter(|name| !known.plugins.contains(name)) {
@@ -78,7 +78,7 @@ fn groups(judge: &mut Judge<'_>, known: &Known, settings: &Settings) {
         }
         let problem = Problem::new(format!("{} is no version of a group of the API of {}", quote(name), known.version()));
         let problem = problem.because("the API server does not start where one is switched on or off that it does not have");
-        let told = Told::new(Program::ApiServer, "runtime-config", value);
+        let told = WrittenSetting::new(Program::ApiServer, "runtime-config", value);
         let served: Vec<&str> = known.groups.iter().copied().filter(|group| !DEAD.contains(group)).collect();
         let group = |name: &'_ str| name.split('/').next().map(str::to_owned);
         judge.report(

@@ -22,12 +22,12 @@ struct Listener<'a> {
     at: Option<IpAddr>,
     port: u16,
     /// What says the port, if a user does.
-    said: Option<Said<'a>>,
+    said: Option<PortSource<'a>>,
 }
 
 /// Name and value of what says a port, and whose it is.
 #[derive(Clone, Copy)]
-enum Said<'a> {
+enum PortSource<'a> {
     OfKubelet(Name),
     Of(&'a [&'a str], &'static str, &'a Json),
     /// Where it is written, if it is.
@@ -48,9 +48,9 @@ pub(super) fn ports(judge: &mut Judge<'_>, settings: &Settings, host: &Host, kub
             let problem =
                 problem.because("they are on one host, and the second of them does not start").hint("write another port, or leave it out");
             match said {
-                Said::OfKubelet(name) => kubelet.blame(judge, &[name], problem),
-                Said::Of(likely, name, value) => judge.report(super::Told { name, value, likely }, problem),
-                Said::At(paths) => judge.report_at(&judge.written(paths), problem),
+                PortSource::OfKubelet(name) => kubelet.blame(judge, &[name], problem),
+                PortSource::Of(likely, name, value) => judge.report(super::WrittenSetting { name, value, likely }, problem),
+                PortSource::At(paths) => judge.report_at(&judge.written(paths), problem),
             }
         }
     }
@@ -75,7 +75,7 @@ fn listeners<'a>(settings: &'a Settings, host: &Host, kubelet: &'a Kubelet) -> V
         all.push(of_proxy("kube-proxy's metrics", settings, "metricsBindAddress", (Some(LOOPBACK), 10249)));
     }
     if settings.node_dns.enabled && !settings.node_dns.metrics_at_host {
-        let said = Some(Said::At(&DNS_METRICS));
+        let said = Some(PortSource::At(&DNS_METRICS));
         all.push(Listener { who: "the metrics of the DNS cache", at: None, port: settings.node_dns.metrics_port, said });
     }
     if host.roles.control_plane {
@@ -106,13 +106,13 @@ fn of_kubelet<'a>(
 ) -> Option<Listener<'a>> {
     let at = kubelet.setting(at).map_or(usual_at, |(_, value)| address(&text(value)));
     let port = kubelet.number(name).map_or(Some(usual), |port| u16::try_from(port).ok())?;
-    let said = kubelet.setting(name).map(|_| Said::OfKubelet(name));
+    let said = kubelet.setting(name).map(|_| PortSource::OfKubelet(name));
     (port > 0).then_some(Listener { who, at, port, said })
 }
 
 fn of_proxy<'a>(who: &'static str, settings: &'a Settings, name: &'static str, (usual_at, usual): (Option<IpAddr>, u16)) -> Listener<'a> {
     let value = settings.components.kube_proxy.get(name);
-    let said = value.map(|value| Said::Of(Program::KubeProxy.likely(), name, value));
+    let said = value.map(|value| PortSource::Of(Program::KubeProxy.likely(), name, value));
     let place = value.and_then(|value| text(value).parse::<SocketAddr>().ok());
     match place {
         Some(place) => Listener { who, at: Some(place.ip()).filter(|ip| !ip.is_unspecified()), port: place.port(), said },
@@ -124,7 +124,7 @@ fn of_server<'a>(who: &'static str, (program, options): (Program, &'a Values), u
     let value = options.get("secure-port");
     let port = value.map_or(Some(usual), |value| text(value).parse().ok())?;
     let at = options.get("bind-address").map_or(Some(LOOPBACK), |value| address(&text(value)));
-    (port > 0).then(|| Listener { who, at, port, said: value.map(|value| Said::Of(program.likely(), "secure-port", value)) })
+    (port > 0).then(|| Listener { who, at, port, said: value.map(|value| PortSource::Of(program.likely(), "secure-port", value)) })
 }
 
 /// Where etcd tells numbers about itself: URLs with commas between.
@@ -139,5 +139,5 @@ fn of_etcd(settings: &Settings) -> Vec<Listener<'_>> {
         let (address_text, port) = url.trim().split_once("://")?.1.trim_end_matches('/').rsplit_once(':')?;
         Some((address(address_text.trim_matches(['[', ']'])), port.parse().ok()?))
     });
-    places.map(|(at, port)| Listener { who, at, port, said: Some(Said::Of(&["etcd"], NAME, value)) }).collect()
+    places.map(|(at, port)| Listener { who, at, port, said: Some(PortSource::Of(&["etcd"], NAME, value)) }).collect()
 }

@@ -2,7 +2,7 @@
 
 use serde_json::Value as Json;
 
-use super::{Judge, Told, all_options, servers};
+use super::{Judge, WrittenSetting, all_options, servers};
 use crate::Problem;
 use crate::check::known::{Known, Program};
 use crate::model::{Settings, Values};
@@ -15,11 +15,13 @@ const FIELD: &str = "tlsCipherSuites";
 const OF_HTTP2: [&str; 2] = ["TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256", "TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256"];
 
 pub(super) fn ciphers(judge: &mut Judge<'_>, known: &Known, settings: &Settings) {
-    let etcd = settings.components.etcd.get("cipher-suites").map(|value| Told { name: "cipher-suites", value, likely: &["etcd"] });
-    let of_options = all_options(settings).filter_map(|(program, options)| Some(Told::new(program, OPTION, options.get(OPTION)?)));
+    let etcd =
+        settings.components.etcd.get("cipher-suites").map(|value| WrittenSetting { name: "cipher-suites", value, likely: &["etcd"] });
+    let of_options =
+        all_options(settings).filter_map(|(program, options)| Some(WrittenSetting::new(program, OPTION, options.get(OPTION)?)));
     let kubelets = settings.components.kubelets();
-    let of_fields = kubelets.filter_map(|kubelet| Some(Told::new(Program::Kubelet, FIELD, kubelet.fields.get(FIELD)?)));
-    let all: Vec<Told<'_>> = etcd.into_iter().chain(of_options).chain(of_fields).collect();
+    let of_fields = kubelets.filter_map(|kubelet| Some(WrittenSetting::new(Program::Kubelet, FIELD, kubelet.fields.get(FIELD)?)));
+    let all: Vec<WrittenSetting<'_>> = etcd.into_iter().chain(of_options).chain(of_fields).collect();
     for told in all {
         for name in names(told.value).iter().filter(|name| !known.ciphers.contains(name)) {
             let problem = Problem::new(format!("{} is no cipher that Kubernetes and etcd know", quote(name)));
@@ -60,5 +62,5 @@ fn without_http2(judge: &mut Judge<'_>, known: &Known, (program, name, oldest): 
     }
     let problem = Problem::new(format!("{} cannot do with these ciphers alone", program.words()));
     let problem = problem.because("it speaks HTTP/2, which has to have one of two ciphers below TLS 1.3, and does not start without");
-    judge.report(Told::new(program, name, value), problem.hint(format!("add {}", OF_HTTP2.join(" or "))));
+    judge.report(WrittenSetting::new(program, name, value), problem.hint(format!("add {}", OF_HTTP2.join(" or "))));
 }

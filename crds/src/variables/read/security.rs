@@ -10,7 +10,7 @@ use crate::Problem;
 use crate::decode::{Decoder, Field};
 use crate::given::{Given, Outcome};
 use crate::message::Kind;
-use crate::model::{EncryptionAlgorithm, Group, Settings, Values};
+use crate::model::{EncryptionAlgorithm, Settings, SwitchedSettings, Values};
 use crate::tree::{Node, Value};
 use crate::words::quote;
 
@@ -226,7 +226,7 @@ fn in_words_of_kubernetes(limit: Json) -> Json {
 }
 
 /// A switch, its group, and the settings of that which it can't be without, each with its variable.
-type Needed<'a> = (&'a str, &'a Group, &'a [(&'a str, &'a str)]);
+type Needed<'a> = (&'a str, &'a SwitchedSettings, &'a [(&'a str, &'a str)]);
 
 /// What groups of settings lack, and which can't be together.
 pub(crate) fn check(decoder: &mut Decoder, given: &[Given], settings: &Settings) {

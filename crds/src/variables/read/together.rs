@@ -7,7 +7,7 @@ use serde_json::Value as Json;
 use super::security::at;
 use crate::decode::Decoder;
 use crate::given::Given;
-use crate::model::{API_SERVER_PORT, Group, Settings, Values};
+use crate::model::{API_SERVER_PORT, Settings, SwitchedSettings, Values};
 use crate::words::quote;
 use crate::{Position, Problem};
 
@@ -151,7 +151,7 @@ fn plugin_folder(decoder: &mut Decoder, given: &[Given], settings: &Settings) {
 
 /// The same of the audit log.
 fn audit_folder(decoder: &mut Decoder, given: &[Given], settings: &Settings) {
-    let audit: &Group = &settings.security.audit;
+    let audit: &SwitchedSettings = &settings.security.audit;
     let folder = audit.text("audit-log-path").and_then(|path| path.rsplit_once('/')).map_or("/var/log/audit", |(folder, _)| folder);
     let volumes = &settings.components.api_server.volumes;
     if let Some(volume) = volumes.iter().find(|volume| audit.enabled && volume.mount_path.trim_end_matches('/') == folder) {
