@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use aws_lc_rs::digest::{Context, SHA256};
-use kok_pki::{Escrow, Secret};
+use kok_pki::{Escrow, SecretText};
 use kok_tasks::backup::{CLUSTER, ENCRYPTION, KEYS, MANIFEST, Manifest, PartSum, SNAPSHOT, WrongParts};
 use kok_tasks::documents::kms_plugins;
 use kok_tasks::snapshot::{Damage, Decoder, Form};
@@ -160,7 +160,7 @@ fn contents(path: &Path, identities: Option<&Identities>, spool: Option<&mut Spo
         std::str::from_utf8(&bytes).map(|text| Zeroizing::new(text.to_owned())).map_err(|_| Trouble::Form(format!("{name} is no text")))
     };
     let keys = short.remove(KEYS).ok_or_else(|| WrongParts::Missing(KEYS.to_owned()))?;
-    let keys = Escrow::parse(&Secret::from_zeroizing(text(keys, KEYS)?)).map_err(|error| Trouble::Keys(error.to_string()))?;
+    let keys = Escrow::parse(&SecretText::from_zeroizing(text(keys, KEYS)?)).map_err(|error| Trouble::Keys(error.to_string()))?;
     if keys.cluster() != manifest.cluster {
         return Err(Trouble::Keys("they are of another cluster than the rest".to_owned()));
     }

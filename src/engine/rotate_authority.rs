@@ -2,7 +2,7 @@
 
 use kok_crds::model::{AuthorityName, Cluster};
 use kok_crds::operation::Verb;
-use kok_pki::{Authority, AuthorityKind, Secret, inspect_certificate};
+use kok_pki::{Authority, AuthorityKind, SecretText, inspect_certificate};
 use kok_tasks::identity;
 use kok_tasks::plan::{AuthorityStage, AuthorityStanding, Refusal, Seen, may_begin_authority, may_end_authority};
 use kok_tasks::preconditions::{authority_kind, authority_word};
@@ -68,7 +68,7 @@ struct Next {
 }
 
 enum NextKey {
-    Made(Secret),
+    Made(SecretText),
     OfHost(String),
 }
 

@@ -1,7 +1,7 @@
 //! Another key of service accounts, on a cluster that runs.
 
 use kok_crds::model::Cluster;
-use kok_pki::{PrivateKey, Secret};
+use kok_pki::{PrivateKey, SecretText};
 use kok_tasks::identity;
 use kok_tasks::plan::{Refusal, Seen, TokenKeyStage, TokenKeyStanding, may_end_token_key};
 use kok_tasks::token_keys::key_id;
@@ -63,7 +63,7 @@ pub async fn rotate_token_key(
 
 /// The key that signs at the end.
 enum Signing {
-    Made { key: Secret, public: String },
+    Made { key: SecretText, public: String },
     OfHost { public: String, keeper: String },
 }
 

@@ -14,7 +14,7 @@ use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
 use kok_crds::model::{Cluster, Concealed};
-use kok_pki::{AuthorityKind, KubeconfigUser, Material, PkiError, Secret};
+use kok_pki::{AuthorityKind, KubeconfigUser, Material, PkiError, SecretText};
 use kok_tasks::digest::sha256;
 use kok_tasks::plan::Plan;
 use kok_tasks::script::Part;
@@ -37,7 +37,7 @@ pub use self::token::Token;
 #[derive(Clone, Copy)]
 pub enum Made<'a> {
     /// The key of service accounts.
-    TokenKey(&'a Secret),
+    TokenKey(&'a SecretText),
     /// An authority.
     Authority {
         /// Which.
@@ -45,7 +45,7 @@ pub enum Made<'a> {
         /// All certificates that are trusted, in PEM.
         trusted: &'a str,
         /// Its key; nothing, if its keeper has it.
-        key: Option<&'a Secret>,
+        key: Option<&'a SecretText>,
     },
 }
 
@@ -139,7 +139,7 @@ impl Secrets {
     async fn token_keys(
         &mut self,
         names: Vec<SecretName>,
-        signing: Option<&Secret>,
+        signing: Option<&SecretText>,
         escrow: &mut Escrowed<'_>,
         links: &Links,
     ) -> Result<(), Failure> {

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use kok_pki::{MergeChange, MergeError, MergeSummary, NewCluster, Secret, Taken, inspect_kubeconfig, merge_kubeconfig};
+use kok_pki::{MergeChange, MergeError, MergeSummary, NewCluster, SecretText, Taken, inspect_kubeconfig, merge_kubeconfig};
 
 use super::own::{Own, usual};
 use crate::engine::Server;
@@ -20,7 +20,7 @@ pub(super) struct Names<'a> {
 pub(super) fn merge(
     into: Option<&Path>,
     names: &Names<'_>,
-    admin: &Secret,
+    admin: &SecretText,
     server: &Server,
     all: &[Server],
 ) -> Result<Vec<String>, Vec<Failure>> {
