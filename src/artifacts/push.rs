@@ -11,7 +11,7 @@ mod tests;
 use std::sync::Arc;
 
 use kok_tasks::artifact::Artifact;
-use kok_tasks::pushed::{Place, Registry};
+use kok_tasks::pushed::{PushedTag, Registry};
 
 use super::BundleFolder;
 use super::fetch::{Client, Connection, Progress, Trouble, all, failures};
@@ -23,7 +23,7 @@ pub struct PushRequest<'a> {
     /// The bundle.
     pub folder: &'a BundleFolder,
     /// What of it, and what it is called there.
-    pub places: Vec<Place>,
+    pub places: Vec<PushedTag>,
     /// Where to.
     pub registry: &'a Registry,
     /// By what the registry is reached.

@@ -4,7 +4,7 @@ use std::fs::File;
 use std::io::{self, BufWriter, ErrorKind};
 use std::path::{Path, PathBuf};
 
-use kok_tasks::backup::{BEGINNING, BackupName, MANIFEST, Manifest, SNAPSHOT, Versions, snapshot_bytes};
+use kok_tasks::backup::{BEGINNING, BackupName, BackupVersions, MANIFEST, Manifest, SNAPSHOT, snapshot_bytes};
 use kok_tasks::snapshot::{Damage, Decoder, Form};
 
 use super::archive::Archive;
@@ -74,7 +74,7 @@ pub struct KeptBackup {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Made {
     /// What ran.
-    pub versions: Versions,
+    pub versions: BackupVersions,
     /// The host of the member.
     pub member: String,
     /// The revision that it had before, if it said it.

@@ -10,7 +10,7 @@ use clap::{Args, ValueEnum};
 use kok_crds::model::Cluster;
 use kok_crds::operation::Verb;
 use kok_crds::{Intent, Position};
-use kok_tasks::upgrade::{CheckName, Part, Pause, Turn, Wish};
+use kok_tasks::upgrade::{CheckName, ClusterPart, Pause, Turn, Wish};
 use semver::Version;
 
 use super::changing::{ChangingArguments, Session, failures};
@@ -108,8 +108,8 @@ fn wanted(arguments: &Arguments) -> Result<Wanted, Vec<Failure>> {
     arguments.serial.tell(&mut cluster);
     arguments.bundle.tell_hosts(&mut cluster);
     let part = arguments.part.and_then(|part| match part {
-        PartName::ControlPlanes => Some(Part::ControlPlanes),
-        PartName::Workers => Some(Part::Workers),
+        PartName::ControlPlanes => Some(ClusterPart::ControlPlanes),
+        PartName::Workers => Some(ClusterPart::Workers),
         PartName::Components => None,
     });
     if turn == Turn::Components {

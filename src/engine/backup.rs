@@ -8,7 +8,7 @@ mod rehearse;
 use std::path::Path;
 
 use kok_crds::model::Cluster;
-use kok_tasks::backup::{self, CLUSTER, ENCRYPTION, KEYS, Manifest, Versions, image_version};
+use kok_tasks::backup::{self, BackupVersions, CLUSTER, ENCRYPTION, KEYS, Manifest, image_version};
 use kok_tasks::documents::{encryption_keys, kms_plugins};
 use kok_tasks::observe::{EtcdState, Looks};
 use kok_tasks::plan::Seen;
@@ -199,7 +199,7 @@ async fn write(context: &Context, request: &BackupRequest<'_>, links: &Links, so
         has_all(before, &configuration_of(links, host).await?)?;
     }
     let kubernetes = kubernetes.unwrap_or_else(|| cluster.kubernetes_version.clone()).to_string();
-    let versions = Versions { kokctl: env!("CARGO_PKG_VERSION").to_owned(), kubernetes, etcd: etcd_version };
+    let versions = BackupVersions { kokctl: env!("CARGO_PKG_VERSION").to_owned(), kubernetes, etcd: etcd_version };
     let made = Made { versions, member: member.clone(), revision: Some(revision).filter(|revision| *revision > 0) };
     taken.and_then(|()| file.finish(made)).map_err(|failure| with_host_output(failure, &member, said.as_deref()))
 }

@@ -19,7 +19,7 @@ use kok_tasks::holder::Standing;
 use kok_tasks::observe::Looks;
 use kok_tasks::plan::{self, Aside, EtcdRoom, Inputs, Making, Plan, Reboots, Refusal, Seen, Selection};
 use kok_tasks::preconditions;
-use kok_tasks::renewal::{Due, Renewal, to_be_issued};
+use kok_tasks::renewal::{DueCertificate, Renewal, to_be_issued};
 use kok_tasks::resources::Act;
 use kok_tasks::snapshot::{self, Snapshot};
 
@@ -207,7 +207,7 @@ pub(super) async fn renew_certificates(
     renewal: &Renewal<'_>,
     tolerance: Tolerance,
     context: &Context,
-) -> Result<(Planned, Vec<Due>), Vec<Failure>> {
+) -> Result<(Planned, Vec<DueCertificate>), Vec<Failure>> {
     let now_seconds = Clock::seconds();
     let mut observed = Observed::to_reset(cluster, false, tolerance, context);
     observed.looks = cluster.hosts.iter().map(|host| (host.name.clone(), plan::renew_looks(cluster, host))).collect();

@@ -1,7 +1,7 @@
 //! Another key to encrypt with, on a cluster that runs.
 
 use kok_crds::model::Cluster;
-use kok_tasks::encryption::Target;
+use kok_tasks::encryption::LayoutTarget;
 use kok_tasks::plan::KeyStage;
 
 use super::apply::make_secrets;
@@ -37,7 +37,7 @@ pub async fn rotate_key(
     let run = Run::begin("secrets rotate-key", cluster, None, (context, lock), options);
     let mut order = Rotation { cluster, given, target: None, stage: KeyStage::Read };
     let driven = run.drive(&mut order).await?;
-    let key = order.target.as_ref().and_then(Target::key).map(str::to_owned);
+    let key = order.target.as_ref().and_then(LayoutTarget::key).map(str::to_owned);
     Ok(KeyRotated { key: key.unwrap_or_default(), outcome: driven.outcome })
 }
 
@@ -45,7 +45,7 @@ struct Rotation<'a> {
     cluster: &'a Cluster,
     given: &'a Given,
     /// The new key, from the first look on: what a stage leaves looks like the end of another rotation.
-    target: Option<Target>,
+    target: Option<LayoutTarget>,
     stage: KeyStage,
 }
 

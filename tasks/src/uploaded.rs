@@ -43,7 +43,7 @@ pub struct ClusterConfiguration {
     pub networking: Networking,
     /// The controller manager's arguments.
     #[serde(default)]
-    pub controller_manager: Component,
+    pub controller_manager: UploadedComponent,
     /// How etcd runs.
     #[serde(default)]
     pub etcd: Etcd,
@@ -67,7 +67,7 @@ pub struct Networking {
 /// A program with arguments besides kubeadm's own.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Component {
+pub struct UploadedComponent {
     /// Name without dashes, and value.
     #[serde(default)]
     pub extra_args: Arguments,
@@ -79,7 +79,7 @@ pub struct Component {
 pub struct Etcd {
     /// A pod.
     #[serde(default)]
-    pub local: Option<Component>,
+    pub local: Option<UploadedComponent>,
     /// Somewhere else.
     #[serde(default)]
     pub external: Option<BTreeMap<String, Value>>,

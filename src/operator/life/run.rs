@@ -6,7 +6,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use kok_tasks::plan::{Plan, PlanDocument};
-use kok_tasks::renewal::{Part, Renewal};
+use kok_tasks::renewal::{CertificatePart, Renewal};
 use kok_tasks::shell::quote;
 use kube::api::{Patch, PatchParams};
 use serde_json::{Value, json};
@@ -223,7 +223,7 @@ impl Life {
     async fn first_end(&self, task: &Task) -> Option<String> {
         let shared = &self.at.shared;
         let context = Context::new(shared.controller(&self.found.cluster), Events::new(Vec::new()), shared.transport());
-        let (cluster, parts) = (&task.cluster, BTreeSet::from([Part::ApiServer]));
+        let (cluster, parts) = (&task.cluster, BTreeSet::from([CertificatePart::ApiServer]));
         let renewal = Renewal { hosts: &[], parts: &parts, all: false, successor: None };
         let hosts = cluster.hosts.iter().filter(|host| renewal.concerns(cluster, host)).map(|host| host.name.clone());
         let looked = timeout(CERTIFICATES, Box::pin(certificates(&context, cluster, &hosts.collect::<Vec<_>>()))).await;

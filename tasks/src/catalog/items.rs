@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use semver::Version;
 
-use super::{Catalog, CatalogError, FileSource, Form, ImageSource, Minor, Needs, PackagesItem};
+use super::{Catalog, CatalogError, ChecksumForm, FileSource, ImageSource, Minor, Needs, PackagesItem};
 use crate::upgrade::etcd_gate;
 
 /// Whose version the release itself stands for.
@@ -199,7 +199,7 @@ fn file_item(
     let folder = address.rsplit_once('/').map_or("", |(folder, _)| folder);
     let published = || Expected::Published {
         address: source.checksum.address.replace("${address}", &address).replace("${folder}", folder),
-        is_list: source.checksum.form == Form::List,
+        is_list: source.checksum.form == ChecksumForm::List,
     };
     let expected = pinned.map_or_else(published, |digest| Expected::Pinned(digest.clone()));
     let (name, licence) = (source.name.clone(), source.licence.clone());

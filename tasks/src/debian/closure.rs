@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::list::Need;
+use super::list::PackageNeed;
 use super::{ArchiveError, Deb};
 
 /// The packages of these names, and all that they need and not every installation has in the version that they need: each in all versions that the lists have, for apt chooses
@@ -66,7 +66,7 @@ impl<'a> Index<'a> {
 
     /// The package to take for a need: none if one is there anyway, else the first. None as well if the lists have none: then it is of another
     /// archive, and whether it is there only the host knows.
-    fn choose(&self, alternatives: &[Need<'_>], known: &BTreeSet<&str>) -> Option<&'a str> {
+    fn choose(&self, alternatives: &[PackageNeed<'_>], known: &BTreeSet<&str>) -> Option<&'a str> {
         let ways = || alternatives.iter().flat_map(|need| self.ways(need.name).into_iter().map(|name| (name, need.is_exact)));
         let is_there = ways().any(|(name, is_exact)| known.contains(name) || (!is_exact && self.is_everywhere(name)));
         if is_there { None } else { ways().next().map(|(name, _)| name) }

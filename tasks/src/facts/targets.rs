@@ -42,19 +42,19 @@ pub enum Writer {
 
 /// A folder that files are put into.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Target {
+pub struct WrittenFolder {
     /// Absolute path.
     pub path: &'static str,
     /// Who does.
     pub writer: Writer,
 }
 
-const fn target(writer: Writer, path: &'static str) -> Target {
-    Target { path, writer }
+const fn target(writer: Writer, path: &'static str) -> WrittenFolder {
+    WrittenFolder { path, writer }
 }
 
 /// Every folder that files are put into, by kokctl or by what it starts. Distributions differ: a host is asked for those that it has.
-pub const TARGETS: &[Target] = &[
+pub const TARGETS: &[WrittenFolder] = &[
     target(Writer::Host, "/etc"),
     target(Writer::Trust, "/etc/pki/ca-trust/extracted/pem"),
     target(Writer::Trust, "/etc/pki/ca-trust/source/anchors"),

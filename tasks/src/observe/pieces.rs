@@ -6,7 +6,7 @@ use std::str;
 
 use kok_crds::model::Mount;
 
-use super::Tree;
+use super::ExpectedTree;
 use super::parse::{ParseError, Section, body_of, text_of};
 use super::{BLOCK_BEGIN, BLOCK_END};
 use crate::shell::quote;
@@ -46,7 +46,7 @@ pub enum Piece {
         key: String,
     },
     /// The paths of an archive that are not as they have to be, and the end of the list.
-    Tree(Tree),
+    Tree(ExpectedTree),
     /// What is mounted at a path, and the lines of /etc/fstab for it.
     Mount(Mount),
     /// `yes` for a command of the shell that ends well.

@@ -10,7 +10,7 @@ use crate::shell::quote;
 
 /// What has to be below a folder.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Tree {
+pub struct ExpectedTree {
     /// The folder, absolute.
     pub into: String,
     /// What `stat` prints of owners: words of its format, each followed by a blank.
@@ -30,7 +30,7 @@ const MOST_TOLD: usize = 20;
 /// The S_IFMT bits of stat(2) that the mode of a link has, whatever it was made with.
 const LINK: u32 = 0o120_777;
 
-impl Tree {
+impl ExpectedTree {
     /// What `stat`, `sha256sum` and `readlink` print of it, one a line.
     fn lines(&self) -> Vec<String> {
         let mut lines = Vec::new();

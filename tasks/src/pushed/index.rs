@@ -10,7 +10,7 @@ const INDEX: &str = "application/vnd.oci.image.index.v1+json";
 
 /// A manifest of one architecture.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Manifest {
+pub struct ImageManifest {
     /// Of the image that it describes.
     pub architecture: String,
     /// `sha256:` and digits.
@@ -35,7 +35,7 @@ pub fn names_all(held: &[u8], images: &[BundleImage]) -> bool {
 
 /// The index for a tag: these manifests, and of what it named before the other architectures. The second says whether something is not named any more.
 #[must_use]
-pub fn index(held: Option<&[u8]>, manifests: &[Manifest]) -> (Vec<u8>, bool) {
+pub fn index(held: Option<&[u8]>, manifests: &[ImageManifest]) -> (Vec<u8>, bool) {
     let entries = held.map(entries).unwrap_or_default();
     let is_ours = |entry: &Value| manifests.iter().any(|manifest| architecture(entry) == Some(&manifest.architecture));
     let is_same = |entry: &Value| manifests.iter().any(|manifest| text_field(entry, "digest") == Some(&manifest.digest));

@@ -5,7 +5,7 @@ use kok_crds::model::{Compression, Contents};
 use super::owner::Owner;
 use crate::artifact::Artifact;
 use crate::change::{ChangeKind, Verdict, seen};
-use crate::observe::{Look, Observations, PathState, Piece, Tree as Listing};
+use crate::observe::{ExpectedTree as Listing, Look, Observations, PathState, Piece};
 use crate::script::Fragment;
 use crate::shell::quote;
 

@@ -5,7 +5,7 @@ mod sample;
 use std::collections::BTreeMap;
 
 use kok_tasks::observe::Observations;
-use kok_tasks::operations::{ApplyManifest, NETWORK_CHECK_NAMESPACE, NetworkCheck, Operation, Stage};
+use kok_tasks::operations::{ApplyManifest, NETWORK_CHECK_NAMESPACE, NetworkCheck, NetworkCheckStage, Operation};
 use serde_json::{Value, json};
 
 use crate::convergence::left;
@@ -16,7 +16,14 @@ use crate::support::world::World;
 #[test]
 fn the_network_is_proven_by_every_answer() {
     let nodes = || vec!["a".to_owned(), "b".to_owned()];
-    let of = |proxy| NetworkCheck { stage: Stage::Answer, network: "sum".into(), nodes: nodes(), askers: nodes(), families: 1, proxy };
+    let of = |proxy| NetworkCheck {
+        stage: NetworkCheckStage::Answer,
+        network: "sum".into(),
+        nodes: nodes(),
+        askers: nodes(),
+        families: 1,
+        proxy,
+    };
     let check = Operation::NetworkCheck(of(true));
     let answers = |count: usize, ok: bool| json!(vec![json!({"target": "http://x/", "ok": ok, "error": "timed out"}); count]).to_string();
     let seen = |a: Option<String>, b: Option<String>| {
@@ -61,7 +68,7 @@ fn the_network_is_proven_by_every_answer() {
 fn pods_in_a_namespace_that_goes_are_none() {
     let manifest = ApplyManifest { what: "it", text: String::new(), namespace: NETWORK_CHECK_NAMESPACE, name: "network-check" };
     let daemon = json!({"metadata": {"annotations": {"kokctl.io/source-sha256": manifest.sum()}}});
-    let with = |stage: &Stage, namespace: Value| {
+    let with = |stage: &NetworkCheckStage, namespace: Value| {
         let nodes = vec!["a".to_owned()];
         let check =
             NetworkCheck { stage: stage.clone(), network: "sum".into(), nodes: nodes.clone(), askers: nodes, families: 1, proxy: true };
@@ -69,11 +76,11 @@ fn pods_in_a_namespace_that_goes_are_none() {
         diff_text(&Operation::NetworkCheck(check), &ready(&objects, &[]))
     };
     let (there, goes) = (json!({"metadata": {}}), json!({"metadata": {"deletionTimestamp": "x"}}));
-    let deploy = Stage::Deploy(manifest);
+    let deploy = NetworkCheckStage::Deploy(manifest);
     assert_eq!(with(&deploy, there), "same");
     assert_eq!(with(&deploy, goes.clone()), "the namespace kokctl-network-check is being removed");
     // What they say, they say of the network that was there before.
-    assert_eq!(with(&Stage::Answer, goes), "its pods are being removed");
+    assert_eq!(with(&NetworkCheckStage::Answer, goes), "its pods are being removed");
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use kok_crds::model::Cluster;
 use kok_tasks::change::{ChangeKind, Verdict};
-use kok_tasks::encryption::Target;
+use kok_tasks::encryption::LayoutTarget;
 use kok_tasks::observe::{ApiServerState, EncryptionKeys, EncryptionRead, Observations, StoredValues};
 use kok_tasks::operations::{Operation, ReadsEncryption, RewriteEncrypted};
 use kok_tasks::plan::{KeyStage, Plan, Refusal, key_to_encrypt_with};
@@ -31,11 +31,11 @@ fn world_of(text: &str) -> World {
     world
 }
 
-fn key_of(target: &Target) -> String {
+fn key_of(target: &LayoutTarget) -> String {
     target.key().unwrap().to_owned()
 }
 
-fn chosen(world: &World, later: i64) -> Result<Target, Vec<Refusal>> {
+fn chosen(world: &World, later: i64) -> Result<LayoutTarget, Vec<Refusal>> {
     key_to_encrypt_with(&world.cluster, &seen(world), NOW + later)
 }
 

@@ -6,7 +6,7 @@ use std::time::Duration;
 use kok_tasks::observe::{
     KubernetesObject, KubernetesState, NOT_ASKED, NodeState, Observations, network_check_script, section_marker, sections,
 };
-use kok_tasks::operations::{NetworkCheck, Operation, Stage, askers};
+use kok_tasks::operations::{NetworkCheck, NetworkCheckStage, Operation, askers};
 use serde_json::json;
 
 use crate::operations::{diff_text, ready};
@@ -98,7 +98,14 @@ fn answers(asked: &str, nodes: &[String]) -> Vec<serde_json::Value> {
 
 fn check(nodes: &[String], askers: &[String]) -> Operation {
     let (nodes, askers) = (nodes.to_vec(), askers.to_vec());
-    Operation::NetworkCheck(NetworkCheck { stage: Stage::Answer, network: "sum".into(), nodes, askers, families: 2, proxy: true })
+    Operation::NetworkCheck(NetworkCheck {
+        stage: NetworkCheckStage::Answer,
+        network: "sum".into(),
+        nodes,
+        askers,
+        families: 2,
+        proxy: true,
+    })
 }
 
 fn seen(reports: BTreeMap<String, String>) -> Observations {

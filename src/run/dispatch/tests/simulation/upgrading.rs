@@ -3,9 +3,9 @@
 
 use std::cell::LazyCell;
 
-use kok_tasks::drain::{Budget, Cordon, Owner, Pod, Selector};
+use kok_tasks::drain::{Budget, Cordon, Pod, PodOwner, Selector};
 use kok_tasks::observe::{API_SERVER, ETCD, KUBELET};
-use kok_tasks::upgrade::{Hop, Part, Pause, Running, Stage, StageName, Turn, Wish, hops, stages};
+use kok_tasks::upgrade::{ClusterPart, Hop, Pause, Running, Stage, StageName, Turn, Wish, hops, stages};
 use model::support::upgrading::{NEW, OLD, alone_of_version, of_version, upgradable};
 
 use super::super::super::seeded::seeded;
@@ -52,8 +52,8 @@ impl Command {
             _ => Vec::new(),
         };
         let part = match random.below(8) {
-            0 => Some(Part::ControlPlanes),
-            1 => Some(Part::Workers),
+            0 => Some(ClusterPart::ControlPlanes),
+            1 => Some(ClusterPart::Workers),
             _ => None,
         };
         let pause = match random.below(6) {
@@ -98,8 +98,13 @@ fn fill(world: &mut World) {
     let takes_pods = |node: &&String| world.api.nodes[*node].cordon == Cordon::None;
     let workers: Vec<String> = world.api.nodes.keys().filter(takes_pods).filter(|node| node.starts_with("worker")).cloned().collect();
     for node in workers {
-        let pod =
-            Pod { namespace: "shop".into(), name: format!("cart-{node}"), labels: labels.clone(), owner: Owner::Another, ..Pod::default() };
+        let pod = Pod {
+            namespace: "shop".into(),
+            name: format!("cart-{node}"),
+            labels: labels.clone(),
+            owner: PodOwner::Another,
+            ..Pod::default()
+        };
         world.api.pods.insert(node, vec![pod]);
     }
 }

@@ -23,7 +23,7 @@ enum Until {
 }
 
 /// A place behind a name.
-pub(super) struct Place<'a> {
+pub(super) struct NamedPlace<'a> {
     /// Where the name ends.
     name: usize,
     /// Where its value begins.
@@ -35,7 +35,7 @@ pub(super) struct Place<'a> {
     is_header: bool,
 }
 
-impl<'a> Place<'a> {
+impl<'a> NamedPlace<'a> {
     /// A word that begins here.
     pub(super) fn word(at: usize) -> Self {
         Self { name: at, at, quote: None, until: Until::Word, is_header: false }
