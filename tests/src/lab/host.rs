@@ -6,7 +6,7 @@ use std::time::Duration;
 use kok_tasks::shell::quote;
 
 use super::boot::{BOOT_ID, Boot};
-use super::command::{Output, output_of};
+use super::command::{CommandOutput, output_of};
 use super::folder::LabFolder;
 use super::record::HostRecord;
 use super::{LabError, address, cgroups, fill, journal, lag, network};
@@ -76,7 +76,7 @@ impl Host {
     ///
     /// # Errors
     /// When the client can't be started. A host that does not answer is status 255.
-    pub fn ssh(&self, arguments: &[&str]) -> Result<Output, LabError> {
+    pub fn ssh(&self, arguments: &[&str]) -> Result<CommandOutput, LabError> {
         self.ssh_as("root", arguments)
     }
 
@@ -84,7 +84,7 @@ impl Host {
     ///
     /// # Errors
     /// As of [`Host::ssh`].
-    pub fn ssh_as(&self, user: &str, arguments: &[&str]) -> Result<Output, LabError> {
+    pub fn ssh_as(&self, user: &str, arguments: &[&str]) -> Result<CommandOutput, LabError> {
         let words: Vec<String> = arguments.iter().map(|argument| quote(argument)).collect();
         let mut command = self.ssh_command(user, words.join(" "))?;
         output_of(command.stdin(Stdio::null()), "ssh")

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::api_server_support::{ApiServer, Said};
+use crate::api_server_support::{ApiServer, KubectlOutput};
 use crate::lab_support::wait_for;
 use crate::operator_story::source;
 
@@ -57,7 +57,7 @@ fn grant(server: &ApiServer, verb: &str) {
     wait_for("the verb", SOON, || kubectl_as(server, TENANT, &may, "").success);
 }
 
-fn kubectl_as(server: &ApiServer, user: &str, arguments: &[&str], input: &str) -> Said {
+fn kubectl_as(server: &ApiServer, user: &str, arguments: &[&str], input: &str) -> KubectlOutput {
     server.kubectl(&[&["--as", user], arguments].concat(), input)
 }
 

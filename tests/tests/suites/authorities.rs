@@ -5,7 +5,7 @@ use kok_tests::lab::{DEFAULT_KUBERNETES_VERSION, Host, Lab, LabSpec};
 
 use crate::cluster_support::clock::Clock;
 use crate::cluster_support::cluster::{self, kubectl};
-use crate::cluster_support::kokctl::{Kokctl, Said};
+use crate::cluster_support::kokctl::{Kokctl, KokctlOutput};
 use crate::cluster_support::{meanwhile, ok};
 use crate::highly_available_story::any;
 use crate::lab_support::wait_for;
@@ -164,13 +164,13 @@ impl Planes {
     }
 }
 
-fn rotate(kokctl: &Kokctl<'_>, more: &[&str]) -> Said {
+fn rotate(kokctl: &Kokctl<'_>, more: &[&str]) -> KokctlOutput {
     let said = kokctl.run(&[&["certs", "rotate", "ca"], more, &["-f", kokctl.manifest().to_str().unwrap()]].concat());
     println!("$ kokctl certs rotate ca {}\n{}{}", more.join(" "), said.stdout, said.stderr);
     said
 }
 
-fn done(said: &Said, words: &str) {
+fn done(said: &KokctlOutput, words: &str) {
     assert!(said.code == 0 && said.stdout.contains(words), "{said:?}");
 }
 

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use kok_tests::lab::{Host, Lab, LabSpec};
 
 use crate::cluster_support::clock::Clock;
-use crate::cluster_support::kokctl::{Kokctl, Said};
+use crate::cluster_support::kokctl::{Kokctl, KokctlOutput};
 use crate::cluster_support::{hosts, ok};
 
 const PAGE: &str = include_str!("../../../docs/host-resources.md");
@@ -27,7 +27,7 @@ impl<'a> Fleet<'a> {
         Self { kokctl, file }
     }
 
-    fn converge(&self, more: &[&str]) -> Said {
+    fn converge(&self, more: &[&str]) -> KokctlOutput {
         self.kokctl.run(&[&["converge", "-f", self.file.to_str().unwrap()], more].concat())
     }
 

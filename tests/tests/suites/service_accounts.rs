@@ -11,7 +11,7 @@ use serde_json::Value;
 
 use crate::cluster_support::clock::Clock;
 use crate::cluster_support::cluster::{self, kubectl};
-use crate::cluster_support::kokctl::{Kokctl, Said};
+use crate::cluster_support::kokctl::{Kokctl, KokctlOutput};
 use crate::cluster_support::{meanwhile, ok};
 use crate::highly_available_story::any;
 use crate::lab_support::wait_for;
@@ -148,14 +148,14 @@ fn kid(token: &str) -> String {
     head["kid"].as_str().unwrap().to_owned()
 }
 
-fn rotate(kokctl: &Kokctl<'_>, more: &[&str]) -> Said {
+fn rotate(kokctl: &Kokctl<'_>, more: &[&str]) -> KokctlOutput {
     let said = kokctl.run(&[&["certs", "rotate", "service-account", "-f", kokctl.manifest().to_str().unwrap()], more].concat());
     println!("$ kokctl certs rotate service-account {}\n{}{}", more.join(" "), said.stdout, said.stderr);
     said
 }
 
 /// The key that it speaks of.
-fn done(said: &Said, before: &str) -> String {
+fn done(said: &KokctlOutput, before: &str) -> String {
     assert_eq!(said.code, 0, "{said:?}");
     let (_, rest) = said.stdout.split_once(before).unwrap_or_else(|| panic!("{said:?}"));
     rest.split([':', ' ']).next().unwrap().to_owned()

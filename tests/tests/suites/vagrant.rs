@@ -9,7 +9,7 @@ use std::process::{Command, Stdio};
 use serde_json::{Value, json};
 
 use crate::cluster_support::clock::Clock;
-use crate::cluster_support::kokctl::{Kokctl, Said, bundle, program, program_of};
+use crate::cluster_support::kokctl::{Kokctl, KokctlOutput, bundle, program, program_of};
 use crate::cluster_support::{hosts, ok};
 use kok_tests::lab::{DEFAULT_KUBERNETES_VERSION, HostSpec, Lab, LabSpec};
 
@@ -35,10 +35,10 @@ fn project() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap().to_owned()
 }
 
-fn output_of(command: &mut Command) -> Said {
+fn output_of(command: &mut Command) -> KokctlOutput {
     let output = command.stdin(Stdio::null()).output().unwrap();
     let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
-    Said { code: output.status.code().unwrap_or(-1), stdout: text(output.stdout), stderr: text(output.stderr) }
+    KokctlOutput { code: output.status.code().unwrap_or(-1), stdout: text(output.stdout), stderr: text(output.stderr) }
 }
 
 /// Vagrant's own folders are the test's.
@@ -85,7 +85,7 @@ impl<'a> Machines<'a> {
     }
 
     /// Vagrant in the lab's network.
-    fn vagrant(&self, arguments: &[&str]) -> Said {
+    fn vagrant(&self, arguments: &[&str]) -> KokctlOutput {
         let mut command = self.lab.command("vagrant").unwrap();
         let said = output_of(self.env(command.args(arguments)).current_dir(self.folder().join("vagrant")));
         self.kokctl.note(&said.stdout);
@@ -93,12 +93,12 @@ impl<'a> Machines<'a> {
         said
     }
 
-    fn kokctl_with(&self, variable: (&str, &str), arguments: &[&str]) -> Said {
+    fn kokctl_with(&self, variable: (&str, &str), arguments: &[&str]) -> KokctlOutput {
         let mut command = self.kokctl.command(arguments);
         output_of(self.env(&mut command).env(variable.0, variable.1))
     }
 
-    fn kokctl(&self, arguments: &[&str]) -> Said {
+    fn kokctl(&self, arguments: &[&str]) -> KokctlOutput {
         self.kokctl_with(("KOKCTL_BUNDLE", bundle().to_str().unwrap()), arguments)
     }
 

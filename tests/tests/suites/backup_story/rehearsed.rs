@@ -11,7 +11,7 @@ use kokctl::backup::{BackupFile, BackupPlace, Identities, Made, Seal, Spool, rea
 use serde_json::Value;
 
 use crate::cluster_support::cluster::kubectl;
-use crate::cluster_support::kokctl::{Kokctl, Said};
+use crate::cluster_support::kokctl::{Kokctl, KokctlOutput};
 use crate::cluster_support::ok;
 use crate::lab_support::wait_for;
 
@@ -85,7 +85,7 @@ pub fn ends_without_its_caller(lab: &Lab, kokctl: &Kokctl<'_>, backup: &Path) {
     nothing_stays(lab, kokctl);
 }
 
-pub fn rehearse(kokctl: &Kokctl<'_>, backup: Option<&Path>, key: &str, more: &[&str]) -> Said {
+pub fn rehearse(kokctl: &Kokctl<'_>, backup: Option<&Path>, key: &str, more: &[&str]) -> KokctlOutput {
     let (key, manifest) = (kokctl.folder().join(key), kokctl.manifest());
     let backup = backup.map(|backup| backup.to_str().unwrap());
     let arguments: Vec<&str> = ["backup", "rehearse"].into_iter().chain(backup).collect();

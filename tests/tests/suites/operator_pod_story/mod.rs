@@ -43,7 +43,7 @@ impl<'a> Meta<'a> {
     /// Puts the image of the operator that was built beside this test onto the host.
     pub fn has_the_image(&self, kokctl: &Kokctl<'_>) {
         let (archive, program) = (kokctl.folder().join("operator.tar"), program());
-        let options = operator_image::Options {
+        let options = operator_image::ImageOptions {
             program: &program,
             with_libraries: true,
             authorities: Path::new("/etc/ssl/certs/ca-certificates.crt"),
