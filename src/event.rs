@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 pub use stream::{Events, Sink, elapsed};
-pub use told::Told;
+pub use told::FailureRecord;
 pub use trace::Trace;
 
 /// Something that happened in a run. Numbered without gaps; times are of the controller.
@@ -109,7 +109,7 @@ pub enum EventKind {
         file: String,
     },
     /// Something that stops nothing, and may become a problem.
-    Warning(Told),
+    Warning(FailureRecord),
     /// The plan is made.
     PlanMade {
         /// All steps.
@@ -144,7 +144,7 @@ pub enum EventKind {
         /// The exit code.
         code: u8,
         /// Why.
-        failures: Vec<Told>,
+        failures: Vec<FailureRecord>,
         /// How long that took.
         took_milliseconds: u64,
     },

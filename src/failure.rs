@@ -4,7 +4,7 @@ use std::fmt;
 
 use kok_tasks::plan::Refusal;
 
-use crate::event::Told;
+use crate::event::FailureRecord;
 
 /// Who has to do something about a failure; decides the exit code.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -210,15 +210,15 @@ impl Failure {
 
     /// As the journal has it.
     #[must_use]
-    pub fn to_record(&self) -> Told {
+    pub fn to_record(&self) -> FailureRecord {
         let Self { what, at, hint, .. } = self.clone();
-        Told { what, at, because: self.cause(), hint }
+        FailureRecord { what, at, because: self.cause(), hint }
     }
 
     /// What the journal has.
     #[must_use]
-    pub fn from_record(kind: Kind, told: &Told) -> Self {
-        let Told { what, at, because, hint } = told.clone();
+    pub fn from_record(kind: Kind, told: &FailureRecord) -> Self {
+        let FailureRecord { what, at, because, hint } = told.clone();
         Self { at, because, hint, ..Self::new(kind, what) }
     }
 

@@ -8,14 +8,14 @@ use kok_tasks::backup::{BEGINNING, BackupName, BackupVersions, MANIFEST, Manifes
 use kok_tasks::snapshot::{Damage, Decoder, Form};
 
 use super::archive::Archive;
-use super::folder::{BackupPlace, Part};
+use super::folder::{BackupPlace, PartialBackup};
 use super::seal::{Seal, Sealing};
 use crate::failure::{Failure, Kind};
 
 /// A backup that is whole and on the disk, and has no name yet: dropped as such, it is gone. While it is there nobody takes it for left.
 pub struct WholeBackup {
     place: BackupPlace,
-    part: Part,
+    part: PartialBackup,
     /// Has the lock.
     _file: File,
     name: BackupName,
@@ -72,7 +72,7 @@ pub struct KeptBackup {
 
 /// What a backup is made of.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Made {
+pub struct BackupSource {
     /// What ran.
     pub versions: BackupVersions,
     /// The host of the member.
@@ -85,7 +85,7 @@ pub struct Made {
 pub struct BackupFile {
     place: BackupPlace,
     name: BackupName,
-    part: Part,
+    part: PartialBackup,
     archive: Archive<Sealing<BufWriter<File>>>,
     decoder: Decoder,
     /// What came of the snapshot, as long as its length is not known.
@@ -147,17 +147,17 @@ impl BackupFile {
     ///
     /// # Errors
     /// [`Failure`] if the snapshot is not whole, or the disk takes no more; then nothing is kept.
-    pub fn finish(self, made: Made) -> Result<WholeBackup, Failure> {
+    pub fn finish(self, made: BackupSource) -> Result<WholeBackup, Failure> {
         let place = self.place.clone();
         self.end(made).map_err(|trouble| write_failure(&place, trouble))
     }
 
-    fn end(self, made: Made) -> Result<WholeBackup, Trouble> {
+    fn end(self, made: BackupSource) -> Result<WholeBackup, Trouble> {
         let Self { place, name, part, mut archive, decoder, .. } = self;
         decoder.finish().map_err(Trouble::Damage)?;
         let disk = Trouble::Disk;
         archive.end().map_err(disk)?;
-        let Made { versions, member, revision } = made;
+        let BackupSource { versions, member, revision } = made;
         let manifest = Manifest::new(&name.cluster, name.seconds, versions, (&member, revision), archive.parts().to_vec());
         archive.add(MANIFEST, manifest.text().as_bytes()).map_err(disk)?;
         let output = archive.finish().and_then(Sealing::finish).map_err(disk)?;

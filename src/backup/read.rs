@@ -29,7 +29,7 @@ static SPOOLS: AtomicU32 = AtomicU32::new(0);
 const PIECE: usize = 1 << 18;
 
 /// What a backup holds, but for the snapshot. It has no `Debug` on purpose.
-pub struct Contents {
+pub struct BackupContents {
     /// What it says of itself, which was compared with what is in it.
     pub manifest: Manifest,
     /// The keys.
@@ -83,7 +83,7 @@ impl Spool {
     }
 }
 
-impl Contents {
+impl BackupContents {
     /// The keys as the text of an escrow.
     #[must_use]
     pub fn escrow(&self) -> kok_crds::Secret {
@@ -124,7 +124,7 @@ enum Trouble {
 ///
 /// # Errors
 /// [`Failure`] where it is damaged or cut off, and where it is encrypted and none of the keys opens it.
-pub fn read(path: &Path, identities: Option<&Identities>, spool: Option<&mut Spool>) -> Result<Contents, Failure> {
+pub fn read(path: &Path, identities: Option<&Identities>, spool: Option<&mut Spool>) -> Result<BackupContents, Failure> {
     contents(path, identities, spool).map_err(|trouble| failure(path, &trouble))
 }
 
@@ -132,7 +132,7 @@ pub fn read(path: &Path, identities: Option<&Identities>, spool: Option<&mut Spo
 ///
 /// # Errors
 /// Those of [`read`].
-pub fn check(path: &Path, identities: Option<&Identities>) -> Result<Contents, Failure> {
+pub fn check(path: &Path, identities: Option<&Identities>) -> Result<BackupContents, Failure> {
     read(path, identities, None)
 }
 
@@ -149,7 +149,7 @@ fn most(name: &str) -> Option<u64> {
     SHORT.iter().find(|(known, _)| *known == name).map(|(_, most)| *most)
 }
 
-fn contents(path: &Path, identities: Option<&Identities>, spool: Option<&mut Spool>) -> Result<Contents, Trouble> {
+fn contents(path: &Path, identities: Option<&Identities>, spool: Option<&mut Spool>) -> Result<BackupContents, Trouble> {
     let file = crate::plain_file::open(path)?;
     let input = open(BufReader::with_capacity(PIECE, file), identities)?;
     let Parts { sums, mut short, snapshot_sha256 } = Parts::read(input, spool)?;
@@ -165,7 +165,7 @@ fn contents(path: &Path, identities: Option<&Identities>, spool: Option<&mut Spo
         return Err(Trouble::Keys("they are of another cluster than the rest".to_owned()));
     }
     let encryption = short.remove(ENCRYPTION).map(|bytes| text(bytes, ENCRYPTION)).transpose()?;
-    Ok(Contents { manifest, keys, encryption, snapshot_sha256 })
+    Ok(BackupContents { manifest, keys, encryption, snapshot_sha256 })
 }
 
 /// What was found in a tar.

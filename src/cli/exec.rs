@@ -15,7 +15,7 @@ use super::limit::LimitArgument;
 use super::process;
 use super::signals::listen;
 use crate::engine::{self, Context, Ended, ExecFailure, ExecRequest, ExecResults, Executed};
-use crate::event::Told;
+use crate::event::FailureRecord;
 use crate::failure::{Failure, Kind};
 use crate::remote::RunAs;
 use crate::run::Stop;
@@ -140,7 +140,7 @@ struct OfHost<'a> {
     stdout_cut: bool,
     stderr: String,
     stderr_cut: bool,
-    failure: Option<Told>,
+    failure: Option<FailureRecord>,
 }
 
 fn document<'a>(left: &[(&'a str, &Result<Executed, ExecFailure>)]) -> Document<'a> {

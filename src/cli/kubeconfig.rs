@@ -44,7 +44,7 @@ pub(super) async fn run(arguments: &Arguments) -> Result<(), Vec<Failure>> {
     let wanted = arguments.user.wanted().map_err(|failure| vec![failure])?;
     let administrator = match &wanted {
         None => engine::kubeconfig(&context, &cluster, &made_by).await?,
-        Some(user::Wanted { user, group, validity }) => {
+        Some(user::WantedUser { user, group, validity }) => {
             let request = UserRequest { user, group: *group, validity: *validity };
             let (kubeconfig, end) = engine::user_kubeconfig(&context, &cluster, &made_by, &request).await?;
             status_line(&format!("{user} may log in until {}", moment(end, "%Y-%m-%d %H:%M:%S UTC")));

@@ -6,7 +6,7 @@ use kok_crds::{count, counted};
 
 use crate::event::Lane;
 use crate::failure::{Failure, Kind};
-use crate::state::{Ending, Fate, Link, Record, StepRecord, Timeline};
+use crate::state::{CriticalStep, Ending, Fate, Record, StepRecord, Timeline};
 use crate::ui::duration;
 
 /// `2026-11-21 12:40:00`, from RFC 3339.
@@ -153,7 +153,7 @@ pub(super) fn timeline_text(record: &Record, timeline: &Timeline) -> String {
     lines.join("\n")
 }
 
-fn link_line(link: &Link, step: Option<&StepRecord>) -> String {
+fn link_line(link: &CriticalStep, step: Option<&StepRecord>) -> String {
     let waited = if link.waited_milliseconds >= 100 {
         format!(", {} after the one before it", duration(link.waited_milliseconds))
     } else {

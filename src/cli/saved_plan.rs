@@ -136,9 +136,9 @@ fn refused(path: &Path, error: &DocumentError) -> Failure {
 }
 
 /// Where a plan is to be saved.
-pub(super) struct Place(PathBuf);
+pub(super) struct PlanPlace(PathBuf);
 
-impl Place {
+impl PlanPlace {
     /// Looks whether a plan can be saved there, before hosts are asked for it. What is there and no saved plan is not replaced.
     pub(super) fn new(path: &Path) -> Result<Self, Vec<Failure>> {
         let refused = |because: String| vec![unwritable(path, because)];

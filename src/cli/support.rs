@@ -10,7 +10,7 @@ use clap::Args;
 use kok_crds::{count, listed};
 use kok_tasks::support::redacted;
 
-use self::archive::Archive;
+use self::archive::SupportArchive;
 use super::files::{ClusterFiles, ExtraVars};
 use super::process;
 use crate::engine::{self, StatusRequest};
@@ -37,7 +37,7 @@ const RUNS: usize = 10;
 const MOST_OF_A_RUN: usize = 2 << 20;
 
 /// What the hosts have said, or why they said nothing.
-type Said = BTreeMap<String, Result<String, Failure>>;
+type HostAnswers = BTreeMap<String, Result<String, Failure>>;
 
 pub(super) async fn run(arguments: &Arguments) -> Result<(), Vec<Failure>> {
     let (_, cluster) = arguments.cluster.without_manifests(&arguments.extra)?;
@@ -45,7 +45,7 @@ pub(super) async fn run(arguments: &Arguments) -> Result<(), Vec<Failure>> {
     let path = arguments.output.as_path();
     let not_written = |error: &std::io::Error| vec![not_written(path, error)];
     // Before anybody is asked: that the file can be written.
-    let mut archive = Archive::create(path).map_err(|error| not_written(&error))?;
+    let mut archive = SupportArchive::create(path).map_err(|error| not_written(&error))?;
     let said = engine::support(&context, &cluster).await.inspect_err(|_| drop(fs::remove_file(path)))?;
     let request = StatusRequest { cluster: &cluster, bundle: Err("it was not asked for"), whole: Box::new(|| Err(String::new())) };
     let status = engine::status(&context, request).await.map(|(status, _)| status);
@@ -69,7 +69,7 @@ pub(super) async fn run(arguments: &Arguments) -> Result<(), Vec<Failure>> {
 }
 
 /// That some host has said something: else there is nothing in it of the cluster.
-fn answered(path: &Path, said: &Said) -> Result<(), Vec<Failure>> {
+fn answered(path: &Path, said: &HostAnswers) -> Result<(), Vec<Failure>> {
     let failures: Vec<&Failure> = said.values().filter_map(|said| said.as_ref().err()).collect();
     if said.values().any(|said| said.as_ref().is_ok_and(|text| !text.trim().is_empty())) {
         failures.iter().for_each(|failure| status_line(&format!("not asked: {}", failure.one_line())));

@@ -16,7 +16,7 @@ use kok_tasks::preconditions;
 use kok_tasks::snapshot::{self, Snapshot};
 
 use super::context::Context;
-use crate::backup::{BackupFile, BackupPlace, Bucket, Made, Seal, WholeBackup};
+use crate::backup::{BackupFile, BackupPlace, BackupSource, Bucket, Seal, WholeBackup};
 use crate::clock::Clock;
 use crate::event::EventKind;
 use crate::failure::{Failure, Kind};
@@ -200,6 +200,6 @@ async fn write(context: &Context, request: &BackupRequest<'_>, links: &Links, so
     }
     let kubernetes = kubernetes.unwrap_or_else(|| cluster.kubernetes_version.clone()).to_string();
     let versions = BackupVersions { kokctl: env!("CARGO_PKG_VERSION").to_owned(), kubernetes, etcd: etcd_version };
-    let made = Made { versions, member: member.clone(), revision: Some(revision).filter(|revision| *revision > 0) };
+    let made = BackupSource { versions, member: member.clone(), revision: Some(revision).filter(|revision| *revision > 0) };
     taken.and_then(|()| file.finish(made)).map_err(|failure| with_host_output(failure, &member, said.as_deref()))
 }

@@ -32,7 +32,7 @@ use crate::run::{Links, LookAt, connect_each, may_write, probe_all};
 pub(super) use answers::{all_take_part, mute};
 use away::{not_tolerated, passed_over};
 pub(super) use climb::{Base, base};
-pub(super) use recovery::{Means, Next, recover};
+pub(super) use recovery::{RecoveryAction, RecoveryMeans, recover};
 pub use recovery::{RecoveryStanding, Survey, survey};
 pub(super) use rotate_authority::{NextAuthority, replace_authority};
 pub(super) use rotate_key::{change_encryption, encryption_standing, replace_key};

@@ -10,7 +10,7 @@ use super::apply::make_secrets;
 use super::certificates::{HeldCertificate, InUse, certificates};
 use super::context::{Context, Options};
 use super::converge::{Planned, Tolerance, renew_certificates};
-use super::driver::{Order, Run, Work};
+use super::driver::{Run, StagedOrder, Work};
 use super::error::Error;
 use super::given::Given;
 use super::store::Lock;
@@ -66,7 +66,7 @@ struct Renew<'a> {
     answered: Vec<String>,
 }
 
-impl Order for Renew<'_> {
+impl StagedOrder for Renew<'_> {
     async fn plan(&mut self, run: &Run<'_>) -> Result<Planned, Vec<Failure>> {
         let tolerance = Tolerance { holder: run.options.take_over, ..Tolerance::default() };
         let (planned, due) = renew_certificates(self.request.cluster, self.request.renewal, tolerance, run.context).await?;

@@ -7,7 +7,7 @@ use kok_crds::model::Cluster;
 use super::apply::{Apply, ApplyRequest, all_there};
 use super::context::{Context, Options};
 use super::converge::{Planned, Tolerance, all_take_part, swap};
-use super::driver::{Order, Run, Work};
+use super::driver::{Run, StagedOrder, Work};
 use super::error::Error;
 use super::reset::{Follows, Removal, ResetRequest, Silent, TakeDown};
 use super::store::{Lock, Store};
@@ -160,7 +160,7 @@ impl<'a> Stages<'a> {
     }
 }
 
-impl Order for Stages<'_> {
+impl StagedOrder for Stages<'_> {
     async fn plan(&mut self, run: &Run<'_>) -> Result<Planned, Vec<Failure>> {
         let planned = match &mut self.now {
             Stage::Leave(taken) => taken.plan(run).await,

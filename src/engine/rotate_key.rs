@@ -7,7 +7,7 @@ use kok_tasks::plan::KeyStage;
 use super::apply::make_secrets;
 use super::context::{Context, Options};
 use super::converge::{Planned, Tolerance, replace_key};
-use super::driver::{Order, Run, Work};
+use super::driver::{Run, StagedOrder, Work};
 use super::error::Error;
 use super::given::Given;
 use super::store::Lock;
@@ -49,7 +49,7 @@ struct Rotation<'a> {
     stage: KeyStage,
 }
 
-impl Order for Rotation<'_> {
+impl StagedOrder for Rotation<'_> {
     async fn plan(&mut self, run: &Run<'_>) -> Result<Planned, Vec<Failure>> {
         let tolerance = Tolerance { holder: run.options.take_over, ..Tolerance::default() };
         let (planned, target) = replace_key(self.cluster, (self.target.as_ref(), self.stage), tolerance, run.context).await?;

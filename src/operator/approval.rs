@@ -42,7 +42,7 @@ impl Mode {
 
 /// What is asked of each plan of a run.
 #[derive(Debug, Default)]
-pub(super) struct Gate {
+pub(super) struct ApprovalGate {
     mode: Mode,
     /// The digest of the plan that was approved.
     approved: Option<String>,
@@ -52,7 +52,7 @@ pub(super) struct Gate {
     boots: Mutex<BTreeMap<String, String>>,
 }
 
-impl Gate {
+impl ApprovalGate {
     /// One that lets the approved plan pass, if there is one.
     pub(super) fn new(mode: Mode, approved: Option<String>) -> Self {
         Self { mode, approved, held: Mutex::default(), boots: Mutex::default() }

@@ -18,7 +18,7 @@ const MOST_TRIES: usize = 5;
 
 /// What there is to say about a Cluster. Of what is not said here the status says what it said before.
 #[derive(Debug, Default)]
-pub(super) struct Said {
+pub(super) struct StatusPatch {
     pub(super) conditions: Vec<Condition>,
     /// Kinds of those of which it is not known.
     unknown: BTreeSet<&'static str>,
@@ -26,7 +26,7 @@ pub(super) struct Said {
     pub(super) fields: Map<String, Value>,
 }
 
-impl Said {
+impl StatusPatch {
     /// With one more condition.
     pub(super) fn condition(mut self, kind: &'static str, is: bool, reason: &'static str, message: impl Into<String>) -> Self {
         self.conditions.push(Condition { kind, is, reason, message: message.into() });
@@ -101,7 +101,7 @@ pub(super) async fn write(
     (clusters, operations): (&Api<DynamicObject>, &Api<DynamicObject>),
     cluster: &DynamicObject,
     operation: Option<(&str, &OperationStatus)>,
-    said: Said,
+    said: StatusPatch,
 ) -> kube::Result<()> {
     let name = cluster.metadata.name.clone().unwrap_or_default();
     let params = ListParams::default().labels(&format!("{CLUSTER_NAME}={name}"));
@@ -121,7 +121,7 @@ pub(super) async fn write(
 }
 
 /// What is said as a patch of exactly this version of the Cluster.
-fn patch(before: &DynamicObject, operation: Option<(&str, &OperationStatus)>, said: &Said, known: &BTreeSet<String>) -> Value {
+fn patch(before: &DynamicObject, operation: Option<(&str, &OperationStatus)>, said: &StatusPatch, known: &BTreeSet<String>) -> Value {
     let generation = before.metadata.generation.unwrap_or_default();
     let mut fields = said.fields.clone();
     if let Some((operation, status)) = operation {
@@ -178,7 +178,7 @@ mod tests {
         let apis: (Api<DynamicObject>, Api<DynamicObject>) =
             (Api::all_with(client.clone(), &group.clusters()), Api::all_with(client, &group.operations()));
         let first: DynamicObject = serde_json::from_value(fake.put(path, cluster())).unwrap();
-        let said = || Said::default().field("phase", json!("Ready"));
+        let said = || StatusPatch::default().field("phase", json!("Ready"));
         let status = OperationStatus::default();
         write((&apis.0, &apis.1), &first, Some(("make", &status)), said()).await.unwrap();
         assert_eq!(fake.get(path).unwrap()["status"]["phase"], "Ready");

@@ -65,7 +65,7 @@ impl Why {
 /// What a cluster is to be.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub(super) struct Target {
+pub(super) struct ClusterTarget {
     /// Version of its spec.
     pub(super) generation: i64,
     /// What stands for the versions of everything that it names.
@@ -74,7 +74,7 @@ pub(super) struct Target {
     pub(super) asked: String,
 }
 
-impl Target {
+impl ClusterTarget {
     /// Whether a run for the other one has done what this one wants.
     pub(super) fn is_met_by(&self, other: &Self) -> bool {
         let is_asked = !self.asked.is_empty() && self.asked != other.asked;
@@ -106,12 +106,12 @@ pub(super) struct Note {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) moment: Option<i64>,
     #[serde(flatten)]
-    pub(super) target: Target,
+    pub(super) target: ClusterTarget,
 }
 
 /// How one has ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Outcome {
+pub(super) enum OperationOutcome {
     /// It hasn't.
     Open,
     Succeeded,
@@ -127,7 +127,7 @@ pub(super) struct Made {
     pub(super) why: Why,
     /// With the target that it was really about: until it begins that may change.
     pub(super) note: Note,
-    pub(super) outcome: Outcome,
+    pub(super) outcome: OperationOutcome,
     /// When it ended, in seconds since 1970.
     pub(super) ended: i64,
     /// Whether it waits for somebody who approves its plan.
@@ -151,10 +151,10 @@ impl Made {
         }
         let word = |pointer: &str| object::text(data, pointer).unwrap_or_default();
         let outcome = match (word("/status/status"), word("/status/phase"), word("/status/lastError/kind")) {
-            ("Succeeded", ..) => Outcome::Succeeded,
-            ("Failed", "Cancelled", _) | ("Failed", _, "Input") => Outcome::Waits,
-            ("Failed", ..) => Outcome::Failed,
-            _ => Outcome::Open,
+            ("Succeeded", ..) => OperationOutcome::Succeeded,
+            ("Failed", "Cancelled", _) | ("Failed", _, "Input") => OperationOutcome::Waits,
+            ("Failed", ..) => OperationOutcome::Failed,
+            _ => OperationOutcome::Open,
         };
         let ended = word("/status/endTime").parse::<jiff::Timestamp>().map(jiff::Timestamp::as_second).unwrap_or_default();
         let error = ["what", "because"].map(|part| word(&format!("/status/lastError/{part}"))).into_iter().filter(|text| !text.is_empty());
@@ -214,7 +214,7 @@ mod tests {
     use super::*;
 
     fn note(number: u64) -> Note {
-        let target = Target { generation: 3, versions: "v".to_owned(), asked: String::new() };
+        let target = ClusterTarget { generation: 3, versions: "v".to_owned(), asked: String::new() };
         Note { cluster: "u".to_owned(), number, failures: 0, gives_up: false, moment: None, target }
     }
 
@@ -239,12 +239,12 @@ mod tests {
     #[test]
     fn what_was_made_says_for_what_and_what_came_of_it() {
         let outcome = |status: Value| made(Why::Description, status).unwrap().outcome;
-        assert_eq!(outcome(json!({})), Outcome::Open);
-        assert_eq!(outcome(json!({"status": "Running", "phase": "Resuming"})), Outcome::Open);
-        assert_eq!(outcome(json!({"status": "Succeeded", "phase": "Succeeded"})), Outcome::Succeeded);
-        assert_eq!(outcome(json!({"status": "Failed", "phase": "Cancelled"})), Outcome::Waits);
-        assert_eq!(outcome(json!({"status": "Failed", "phase": "Failed", "lastError": {"kind": "Input"}})), Outcome::Waits);
-        assert_eq!(outcome(json!({"status": "Failed", "phase": "Failed", "lastError": {"kind": "Host"}})), Outcome::Failed);
+        assert_eq!(outcome(json!({})), OperationOutcome::Open);
+        assert_eq!(outcome(json!({"status": "Running", "phase": "Resuming"})), OperationOutcome::Open);
+        assert_eq!(outcome(json!({"status": "Succeeded", "phase": "Succeeded"})), OperationOutcome::Succeeded);
+        assert_eq!(outcome(json!({"status": "Failed", "phase": "Cancelled"})), OperationOutcome::Waits);
+        assert_eq!(outcome(json!({"status": "Failed", "phase": "Failed", "lastError": {"kind": "Input"}})), OperationOutcome::Waits);
+        assert_eq!(outcome(json!({"status": "Failed", "phase": "Failed", "lastError": {"kind": "Host"}})), OperationOutcome::Failed);
         let begun = made(Why::Description, json!({"inputs": {"clusterGeneration": 4, "versions": "w"}})).unwrap();
         assert_eq!((begun.note.target.generation, begun.note.target.versions.as_str()), (4, "w"), "what it began with counts");
         let hosts = json!([{"name": "w1", "state": "Unreachable"}, {"name": "w2", "state": "Done"}]);

@@ -14,7 +14,7 @@ const MOST_HOSTS: usize = 100;
 
 /// How far a run is.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(super) struct Progress {
+pub(super) struct RunProgress {
     pub(super) done: usize,
     pub(super) failed: usize,
     pub(super) blocked: usize,
@@ -66,7 +66,7 @@ impl State {
     }
 }
 
-impl Progress {
+impl RunProgress {
     /// Takes what happened. Whether there is anything new to show.
     pub(super) fn take(&mut self, event: &Event) -> bool {
         match &event.kind {

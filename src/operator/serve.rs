@@ -15,7 +15,7 @@ use super::decide::{Intent, decide};
 use super::group::ClusterKey;
 use super::history::History;
 use super::http::Health;
-use super::metrics::Told;
+use super::metrics::ClusterMetrics;
 use super::page::Card;
 use super::shared::Shared;
 use super::status::ANSWER;
@@ -23,7 +23,7 @@ use super::stores::{Stores, What};
 use super::supervisor::{Report, Supervisor};
 use super::versions::{Versions, versions};
 use super::view::View;
-use super::watches::{Watched, watched};
+use super::watches::{WatchEvent, watched};
 use super::writes;
 use crate::clock::Clock;
 
@@ -37,7 +37,7 @@ const READ: Duration = Duration::from_secs(60);
 const AGAIN: i64 = 5;
 
 /// All that the loop knows.
-pub(super) struct Server {
+pub(super) struct ServeLoop {
     shared: Arc<Shared>,
     health: Arc<Health>,
     first_start: i64,
@@ -61,7 +61,7 @@ pub(super) struct Server {
     looks: JoinSet<(ClusterKey, Option<Versions>)>,
 }
 
-impl Server {
+impl ServeLoop {
     /// One that knows nothing yet.
     pub(super) fn new(shared: Arc<Shared>, first_start: i64, health: Arc<Health>) -> Self {
         let (sender, reports) = mpsc::unbounded_channel();
@@ -112,7 +112,7 @@ impl Server {
         }
     }
 
-    fn watches(&self) -> SelectAll<BoxStream<'static, Watched>> {
+    fn watches(&self) -> SelectAll<BoxStream<'static, WatchEvent>> {
         let mut all = SelectAll::new();
         for group in &self.shared.settings.groups {
             let (clusters, operations) = (self.shared.clusters(*group), self.shared.operations(*group));
@@ -123,7 +123,7 @@ impl Server {
         all
     }
 
-    fn take(&mut self, (of, event): Watched) {
+    fn take(&mut self, (of, event): WatchEvent) {
         match event {
             Ok(event) => {
                 let touched = self.stores.take(of, event);
@@ -232,7 +232,7 @@ impl Server {
         if let Some(active) = &mut view.active {
             active.deadline = self.deadline(key, &active.operation, now);
         }
-        self.shared.metrics.cluster(key, self.stores.cluster(key).map(|cluster| Told::from_cluster(&cluster.data, &view)));
+        self.shared.metrics.cluster(key, self.stores.cluster(key).map(|cluster| ClusterMetrics::from_cluster(&cluster.data, &view)));
         if self.shared.settings.web.is_some() {
             let (cluster, operations) = (self.stores.cluster(key), self.stores.operations(key));
             self.shared.board.put(key, Card::from_objects(key, cluster.map(AsRef::as_ref), operations));

@@ -39,7 +39,7 @@ pub(super) struct Served {
     pub(super) was_founded: bool,
     /// When backups of it are made; nothing where nobody asks for them, or where a run would refuse what stands there.
     pub(super) backups: Option<Schedule>,
-    pub(super) drift: Drift,
+    pub(super) drift: ServedDrift,
     /// Whether its hosts are taken down before it goes.
     pub(super) resets: bool,
     /// Whether it does not go before the operator says so.
@@ -59,7 +59,7 @@ pub(super) struct Deleted {
 
 /// What there is about hosts that differ from their description.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub(super) struct Drift {
+pub(super) struct ServedDrift {
     /// Seconds between two looks; nothing if nobody looks.
     pub(super) interval: Option<i64>,
     /// Whether what differs is mended.
@@ -98,7 +98,7 @@ impl Served {
             has_begun: phase.is_some(),
             was_founded: phase == Some("Ready") || (phase == Some("Degraded") && has_kubeconfig),
             backups: object::text(data, schedule).and_then(|text| Schedule::parse(text).ok()),
-            drift: Drift::from_cluster(data, is_declarative),
+            drift: ServedDrift::from_cluster(data, is_declarative),
             resets: word("deletionPolicy") == Some("Reset"),
             is_held: meta.finalizers.iter().flatten().any(|name| name == FINALIZER),
             deleted: deleted.map(|at| Deleted { last_chance: at + patience - patience / 3, deadline: at + patience }),
@@ -121,7 +121,7 @@ fn names_variables(cluster: &Value) -> bool {
     cluster.pointer("/spec/hostsConfRef").is_some()
 }
 
-impl Drift {
+impl ServedDrift {
     fn from_cluster(cluster: &Value, is_declarative: bool) -> Self {
         let policy = object::text(cluster, "/spec/operator/driftPolicy");
         let said = object::text(cluster, "/spec/operator/driftInterval").and_then(interval_seconds);

@@ -5,7 +5,7 @@ use std::time::Duration;
 use serde_json::{Value, json};
 
 use super::object::{Condition, MOST_BYTES, MOST_MESSAGE, fitted};
-use super::progress::Progress;
+use super::progress::RunProgress;
 use crate::failure::{Failure, Kind};
 
 /// The API gets so long for one answer.
@@ -73,7 +73,7 @@ pub(super) struct OperationStatus {
     pub(super) invocations_done: usize,
     /// Which replica writes it.
     pub(super) replica: String,
-    pub(super) progress: Progress,
+    pub(super) progress: RunProgress,
     /// The digest of a plan that was only shown, and where it is.
     pub(super) shown: Option<(String, Option<String>)>,
     pub(super) inputs: Value,

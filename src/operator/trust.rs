@@ -93,13 +93,13 @@ where
 }
 
 /// The host keys of one cluster: the ConfigMap, and a file of it for the connections.
-pub(super) struct KnownHosts {
+pub(super) struct ClusterKnownHosts {
     api: Api<ConfigMap>,
     name: String,
     pub(super) path: PathBuf,
 }
 
-impl KnownHosts {
+impl ClusterKnownHosts {
     /// Those of a Cluster, with the file in this folder.
     pub(super) fn from_cluster(
         client: Client,
@@ -204,7 +204,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let cluster: DynamicObject = serde_json::from_value(json!({"metadata": {"name": "berlin"}, "spec": {}})).unwrap();
         let key = ClusterKey { group: Group::KubeOnKube, name: "berlin".to_owned() };
-        let known = KnownHosts::from_cluster(client.clone(), &cluster, &key, "n", folder.path()).unwrap();
+        let known = ClusterKnownHosts::from_cluster(client.clone(), &cluster, &key, "n", folder.path()).unwrap();
         known.change(|| io::Write::write_all(&mut fs::OpenOptions::new().append(true).open(&known.path)?, b"ours\n")).await?;
         let in_file = fs::read_to_string(&known.path).unwrap();
         let in_map = server.get(PATH).unwrap()["data"][KNOWN_HOSTS].as_str().unwrap().to_owned();

@@ -11,7 +11,7 @@ use super::decide::{Intent, Refused};
 use super::group::ClusterKey;
 use super::made;
 use super::object::{BEHIND, CANCEL, COMPLETED, Condition, FINALIZER, MANAGER, TAKE_OVER, condition, only_this};
-use super::outputs::{Teller, Told};
+use super::outputs::{ObjectEvent, Teller};
 use super::shared::Shared;
 use super::status::{ANSWER, Phase};
 use super::stores::Stores;
@@ -32,7 +32,7 @@ enum What {
     /// An object that is not there yet.
     Create(Box<DynamicObject>),
     /// Whether a Cluster is held; and what is told of it then, to whom.
-    Finalizers(Vec<String>, Option<(Teller, Told)>),
+    Finalizers(Vec<String>, Option<(Teller, ObjectEvent)>),
 }
 
 /// The write that an intent is, if it is one.
@@ -80,7 +80,7 @@ fn of_cluster(intent: &Intent, shared: &Arc<Shared>, key: &ClusterKey, stores: &
         Intent::LetGo { given_up } => {
             let told = given_up.as_ref().map(|because| {
                 tracing::warn!(cluster = %key, because, "the Cluster goes");
-                (Teller::new(shared.recorder.clone(), cluster), Told::warning("HostsGivenUp", because.clone()))
+                (Teller::new(shared.recorder.clone(), cluster), ObjectEvent::warning("HostsGivenUp", because.clone()))
             });
             What::Finalizers(others.collect(), told)
         }

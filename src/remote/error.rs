@@ -65,7 +65,7 @@ pub enum ConnectFault {
     #[error("no answer within {} s while {phase}", .after.as_secs_f64())]
     TimedOut {
         /// What we waited for.
-        phase: Phase,
+        phase: ConnectPhase,
         /// The deadline.
         after: Duration,
     },
@@ -124,7 +124,7 @@ pub enum ConnectFault {
 
 /// What is being waited for while connecting.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Phase {
+pub enum ConnectPhase {
     /// The TCP connection.
     Connecting,
     /// SSH's greeting and key exchange.
@@ -133,7 +133,7 @@ pub enum Phase {
     Login,
 }
 
-impl std::fmt::Display for Phase {
+impl std::fmt::Display for ConnectPhase {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str(match self {
             Self::Connecting => "connecting",

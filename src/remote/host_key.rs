@@ -1,5 +1,5 @@
 //! Decides whether a host is the one we mean. No credential leaves before this said yes.
-use super::host_key_fault::{HostKeyFault, KeyPrint, Place};
+use super::host_key_fault::{HostKeyFault, KeyPrint, KnownHostsPlace};
 use super::identity::Surroundings;
 use super::known_hosts::{self, Line, Marker};
 use super::target::{DEFAULT_PORT, HostKeyChecking, Target};
@@ -141,7 +141,7 @@ impl HostKeys {
         if let Some(pinned) = &self.pinned {
             return if *pinned == shown.fingerprint { Ok(()) } else { Err(HostKeyFault::NotPinned { shown, pinned: pinned.clone() }) };
         }
-        let holds = |(recorded, _): (&PublicKey, Place)| recorded.key_data() == key.key_data();
+        let holds = |(recorded, _): (&PublicKey, KnownHostsPlace)| recorded.key_data() == key.key_data();
         if self.recorded(&self.exact).any(holds) {
             return Ok(());
         }
@@ -198,7 +198,7 @@ impl HostKeys {
     }
 
     #[allow(clippy::unused_self)]
-    fn recorded<'a>(&self, lines: &'a [(PathBuf, Line)]) -> impl Iterator<Item = (&'a PublicKey, Place)> {
+    fn recorded<'a>(&self, lines: &'a [(PathBuf, Line)]) -> impl Iterator<Item = (&'a PublicKey, KnownHostsPlace)> {
         lines
             .iter()
             .filter(|(_, line)| line.marker == Marker::HostKey)
@@ -217,8 +217,8 @@ fn known_hosts_files(target: &Target, surroundings: &Surroundings) -> Vec<PathBu
     user.into_iter().chain(global).collect()
 }
 
-fn place(file: &Path, line: &Line) -> Place {
-    Place { file: file.to_owned(), line: line.number }
+fn place(file: &Path, line: &Line) -> KnownHostsPlace {
+    KnownHostsPlace { file: file.to_owned(), line: line.number }
 }
 
 /// An RSA key serves all RSA signature algorithms.

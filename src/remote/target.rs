@@ -1,5 +1,5 @@
 //! Where and as whom to connect, and how long to wait.
-use super::host_key_fault::Place;
+use super::host_key_fault::KnownHostsPlace;
 use kok_crds::Secret;
 pub use kok_crds::model::HostKeyChecking;
 use std::path::PathBuf;
@@ -68,11 +68,11 @@ pub struct Configured {
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Origin {
     /// `HostName`.
-    pub address: Option<Place>,
+    pub address: Option<KnownHostsPlace>,
     /// `Port`.
-    pub port: Option<Place>,
+    pub port: Option<KnownHostsPlace>,
     /// `User`.
-    pub user: Option<Place>,
+    pub user: Option<KnownHostsPlace>,
 }
 
 impl Origin {

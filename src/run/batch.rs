@@ -10,7 +10,7 @@ use kok_tasks::secret_name::SecretName;
 use kok_tasks::shell::quote;
 
 use super::hosts::{Acted, Answer, Order};
-use super::schedule::Lane;
+use super::schedule::HostLane;
 use super::secrets::Secrets;
 use crate::remote::Output;
 
@@ -50,8 +50,8 @@ impl<'a> Batch<'a> {
 
     fn lane(&self) -> &'static str {
         match self.order.lane {
-            Lane::Streams => UPLOADS,
-            Lane::Scripts | Lane::Waits => "scripts",
+            HostLane::Streams => UPLOADS,
+            HostLane::Scripts | HostLane::Waits => "scripts",
         }
     }
 
@@ -69,7 +69,7 @@ impl<'a> Batch<'a> {
         let mut text = format!("{PRELUDE}{}", section_marker(&self.nonce));
         // What is uploaded has come by the order's deadline, or never comes; a job is waited for beyond it.
         let deadline = self.order.deadline.as_secs();
-        let limit = if self.order.lane == Lane::Streams { deadline } else { deadline.max(JOB_SECONDS) };
+        let limit = if self.order.lane == HostLane::Streams { deadline } else { deadline.max(JOB_SECONDS) };
         text.push_str(&format!("kokctl_run={}\nkokctl_attempt={}\nkokctl_limit={limit}\n", quote(&writer.run), self.order.attempt));
         text.push_str(&begin_script(&writer.line, self.lane(), WAIT_SECONDS));
         text.push_str("failed=\n");
@@ -177,8 +177,8 @@ impl<'a> Batch<'a> {
         // Jobs belong to one lane. Whoever has not its lock could take the input of a job that is only about to begin for what is left of one.
         // And an upload that nobody has heard of has lost the connection that it reads.
         let (uploads, jobs) = match self.order.lane {
-            Lane::Streams => (format!("{END_UPLOADS}flock -x -w {UPLOAD_SECONDS} 8 || end_uploads\n"), ":".to_owned()),
-            Lane::Scripts | Lane::Waits => (String::new(), format!("jobs_end {patience_seconds} || echo job")),
+            HostLane::Streams => (format!("{END_UPLOADS}flock -x -w {UPLOAD_SECONDS} 8 || end_uploads\n"), ":".to_owned()),
+            HostLane::Scripts | HostLane::Waits => (String::new(), format!("jobs_end {patience_seconds} || echo job")),
         };
         Ok(format!(
             "{PRELUDE}{marker}kokctl_holder={line}\nmark boot\nboot=$(cat /proc/sys/kernel/random/boot_id)\necho \"$boot\"\n\

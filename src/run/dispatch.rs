@@ -27,16 +27,16 @@ use tokio::sync::watch;
 use tokio::task::{JoinError, JoinSet};
 use tokio::time::Instant;
 
-use super::hosts::{Acted, Answer, Hosts, Order, Trouble};
+use super::hosts::{Acted, Answer, Hosts, Order, OrderTrouble};
 use super::outcome::Outcome;
 use super::schedule::{Schedule, Status};
 use super::wish::{Stop, wished};
 use crate::event::{EventKind, Events};
 use crate::pools::Pools;
-use again::Again;
+use again::RepeatedSteps;
 use gate::{Gates, Viewed};
 use seeded::seeded;
-use trouble::Cause;
+use trouble::UnheardCause;
 use waits::Wait;
 
 /// A kubelet is not started twice within such a time.
@@ -75,16 +75,16 @@ pub(super) struct Dispatcher<'a, H> {
     /// When kubelets were started that were looked at, by their hosts' clocks, and when that was heard.
     kubelets_started: BTreeMap<String, (i128, Instant)>,
     gates: Gates,
-    again: Again,
+    again: RepeatedSteps,
     stopping: bool,
     outcome: Outcome,
 }
 
 /// What a worker says when it is done.
 enum Message {
-    Acted { order: Order, result: Result<Answer, Trouble> },
-    Settled { order: Order, cause: Cause, result: Result<Answer, Trouble> },
-    Looked { host: String, result: Result<Observations, Trouble> },
+    Acted { order: Order, result: Result<Answer, OrderTrouble> },
+    Settled { order: Order, cause: UnheardCause, result: Result<Answer, OrderTrouble> },
+    Looked { host: String, result: Result<Observations, OrderTrouble> },
     Viewed(Viewed),
 }
 
@@ -118,7 +118,7 @@ impl<'a, H: Hosts> Dispatcher<'a, H> {
             waits: BTreeMap::new(),
             kubelets_started: BTreeMap::new(),
             gates: Gates::default(),
-            again: Again::default(),
+            again: RepeatedSteps::default(),
             stopping: false,
             outcome: Outcome::default(),
         }
@@ -201,7 +201,7 @@ impl<'a, H: Hosts> Dispatcher<'a, H> {
     }
 
     /// Decides about each step of an order. `cause` says why nobody heard of it at first.
-    fn judge(&mut self, order: &Order, answer: Answer, cause: Option<&Cause>) {
+    fn judge(&mut self, order: &Order, answer: Answer, cause: Option<&UnheardCause>) {
         self.remember(&order.host, &answer.seen);
         for (step, said) in answer.said.iter().filter_map(|(index, said)| Some((&order.steps.get(*index)?.0, said))) {
             let (step, host) = (step.id.to_string(), order.host.clone());

@@ -35,7 +35,7 @@ pub use self::token::Token;
 
 /// What a run has made that is to sign, or what it knows better than the hosts.
 #[derive(Clone, Copy)]
-pub enum Made<'a> {
+pub enum MadeSigner<'a> {
     /// The key of service accounts.
     TokenKey(&'a SecretText),
     /// An authority.
@@ -94,12 +94,12 @@ impl Secrets {
         cluster: &Cluster,
         plan: &Plan,
         keepers: Keepers<'_>,
-        (token, made): (&Token, Option<Made<'_>>),
+        (token, made): (&Token, Option<MadeSigner<'_>>),
         links: &Links,
         now_seconds: i64,
         home: Option<&Path>,
     ) -> Result<Self, Failure> {
-        let signing = if let Some(Made::TokenKey(key)) = made { Some(key) } else { None };
+        let signing = if let Some(MadeSigner::TokenKey(key)) = made { Some(key) } else { None };
         let mut names = named(plan);
         let mut secrets = Self::given(cluster, plan);
         names.retain(|name| !secrets.by_name.contains_key(name));
@@ -118,7 +118,7 @@ impl Secrets {
         }
         let now = OffsetDateTime::from_unix_timestamp(now_seconds).unwrap_or(OffsetDateTime::UNIX_EPOCH);
         let authorities = Signer::find(cluster, plan, (&names, owed), (keepers, &escrow), links, now).await?;
-        let authorities = if let Some(Made::Authority { kind, trusted, key }) = made {
+        let authorities = if let Some(MadeSigner::Authority { kind, trusted, key }) = made {
             secrets.made += usize::from(key.is_some());
             authorities.with(kind, trusted, key)?
         } else {

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 
 use super::runs::Story;
-use crate::event::{EventKind, Lane, Told};
+use crate::event::{EventKind, FailureRecord, Lane};
 
 /// How a run ended.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -99,7 +99,7 @@ pub struct Record {
     /// How long it took, or how far its journal goes, in milliseconds.
     pub took_milliseconds: u64,
     /// Why it was refused.
-    pub refused: Vec<Told>,
+    pub refused: Vec<FailureRecord>,
     /// Ends of what comes before the first change, in milliseconds of the run: `planned`, `bundle verified`, `certificates made`.
     pub marks: Vec<(&'static str, u64)>,
     /// Its changes.

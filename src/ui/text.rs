@@ -9,7 +9,7 @@ use super::board::Board;
 use super::live::Live;
 use super::trouble::{note, trouble, warnings};
 use super::{duration, status_line};
-use crate::event::{Event, EventKind, Sink, Told};
+use crate::event::{Event, EventKind, FailureRecord, Sink};
 use crate::failure::printable;
 
 /// Shows the progress of a run on standard error.
@@ -20,7 +20,7 @@ pub struct Terminal {
     waiting: BTreeMap<String, String>,
     probed: Vec<(String, u64, u64)>,
     /// Each host has its own, one after the other; they are told together.
-    warnings: Vec<Told>,
+    warnings: Vec<FailureRecord>,
     /// Steps of one script end together, and are told in one line.
     together: Option<Together>,
     is_reset: bool,

@@ -34,7 +34,7 @@ struct Suite<'a> {
 }
 
 /// What is in the archive.
-pub(super) struct Resolved {
+pub(super) struct ResolvedPackages {
     suites: Vec<PackageSuite>,
     /// `InRelease` by its path.
     signed: Vec<(String, String)>,
@@ -43,7 +43,7 @@ pub(super) struct Resolved {
     debs: Vec<Deb>,
 }
 
-impl Resolved {
+impl ResolvedPackages {
     /// How many bytes are to be fetched.
     pub(super) fn bytes(&self) -> u64 {
         self.unique().map(|deb| deb.size).sum()
@@ -62,7 +62,7 @@ pub(super) async fn resolve(
     folder: &Path,
     (item, held): (&PackagesItem, &[BundlePackages]),
     progress: &dyn Progress,
-) -> Result<Option<Resolved>, Trouble> {
+) -> Result<Option<ResolvedPackages>, Trouble> {
     let resolved = async {
         let suites = suites(client, item).await?;
         if held.iter().any(|held| is_same(held, item, &suites) && is_there(folder, held)) {
@@ -76,7 +76,7 @@ pub(super) async fn resolve(
         let debs = taken.await.map_err(|error| Trouble::of_program(&error.to_string()))?;
         let debs = debs.map_err(|error| Trouble::of_content(&at, error.to_string()))?;
         let signed = suites.iter().map(|suite| (format!("{}/InRelease", suite.folder()), suite.text.clone())).collect();
-        Ok(Some(Resolved { suites: suites.into_iter().map(|suite| suite.about).collect(), signed, lists, debs }))
+        Ok(Some(ResolvedPackages { suites: suites.into_iter().map(|suite| suite.about).collect(), signed, lists, debs }))
     };
     resolved.await.map_err(|trouble: Trouble| trouble.while_fetching(&item.title()))
 }
@@ -177,7 +177,7 @@ impl Progress for Silent {
 pub(super) async fn fetch(
     client: &Client,
     folder: &Path,
-    (item, resolved): (&PackagesItem, &Resolved),
+    (item, resolved): (&PackagesItem, &ResolvedPackages),
     blobs: &Blobs,
     progress: &dyn Progress,
 ) -> Result<BundlePackages, Trouble> {
@@ -231,7 +231,7 @@ async fn fetch_one(
 }
 
 /// Puts lists and packages into a tar, which has its name when it is whole. Returns its length and its sha256.
-async fn write(folder: &Path, path: &Path, resolved: &Resolved) -> Result<(u64, String), Trouble> {
+async fn write(folder: &Path, path: &Path, resolved: &ResolvedPackages) -> Result<(u64, String), Trouble> {
     folder_of(path)?;
     let debs = resolved.debs.iter().map(|deb| (deb.path.clone(), deb.sha256.clone()));
     let files: BTreeMap<String, PathBuf> =

@@ -12,14 +12,14 @@ use tokio::fs::File;
 use tokio::io::{AsyncReadExt as _, AsyncSeekExt as _};
 
 use super::archive::Blob;
-use super::session::{Session, watched};
+use super::session::{PushSession, watched};
 use crate::artifacts::fetch::{Progress, Trouble, with_tries};
 
 /// What is read and sent at a time.
 const PIECE: u64 = 256 << 10;
 
 /// How far a blob was sent.
-struct Told {
+struct SentProgress {
     progress: Arc<dyn Progress>,
     /// Of this try.
     now: AtomicU64,
@@ -27,7 +27,7 @@ struct Told {
     most: AtomicU64,
 }
 
-impl Told {
+impl SentProgress {
     fn to(&self, reached: u64) {
         self.now.store(reached, Ordering::Relaxed);
         let before = self.most.fetch_max(reached, Ordering::Relaxed);
@@ -37,12 +37,12 @@ impl Told {
     }
 }
 
-impl Session {
+impl PushSession {
     /// Sees to it that a repository has a blob.
     pub(super) async fn send(&self, reference: &Reference, blob: &Blob) -> Result<(), Trouble> {
         let known = self.blob(&blob.digest);
         let mut other = known.lock().await;
-        let told = Arc::new(Told { progress: Arc::clone(&self.progress), now: AtomicU64::new(0), most: AtomicU64::new(0) });
+        let told = Arc::new(SentProgress { progress: Arc::clone(&self.progress), now: AtomicU64::new(0), most: AtomicU64::new(0) });
         let reached = || told.most.load(Ordering::Relaxed);
         with_tries(|| self.send_once(reference, blob, other.as_ref(), &told), reached).await?;
         told.to(blob.size);
@@ -50,7 +50,13 @@ impl Session {
         Ok(())
     }
 
-    async fn send_once(&self, reference: &Reference, blob: &Blob, other: Option<&Reference>, told: &Arc<Told>) -> Result<(), Trouble> {
+    async fn send_once(
+        &self,
+        reference: &Reference,
+        blob: &Blob,
+        other: Option<&Reference>,
+        told: &Arc<SentProgress>,
+    ) -> Result<(), Trouble> {
         let at = format!("{}/{}@{}", reference.registry(), reference.repository(), blob.digest);
         let registry = &self.client.registry;
         if watched(&at, || 0, registry.blob_exists(reference, &blob.digest)).await? {
@@ -73,7 +79,10 @@ impl Session {
 }
 
 /// The blob out of its archive. The registry compares its digest.
-async fn pieces(blob: &Blob, told: Arc<Told>) -> std::io::Result<impl Stream<Item = Result<Bytes, OciDistributionError>> + Send + 'static> {
+async fn pieces(
+    blob: &Blob,
+    told: Arc<SentProgress>,
+) -> std::io::Result<impl Stream<Item = Result<Bytes, OciDistributionError>> + Send + 'static> {
     let mut file = File::open(&blob.archive).await?;
     file.seek(SeekFrom::Start(blob.offset)).await?;
     let size = blob.size;

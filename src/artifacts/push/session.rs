@@ -42,7 +42,7 @@ impl Opened {
     }
 }
 
-pub(super) struct Session {
+pub(super) struct PushSession {
     pub(super) client: Client,
     registry: Registry,
     pub(super) progress: Arc<dyn Progress>,
@@ -55,7 +55,7 @@ pub(super) struct Session {
     is_over: AtomicBool,
 }
 
-impl Session {
+impl PushSession {
     pub(super) fn new(client: Client, registry: Registry, progress: Arc<dyn Progress>) -> Self {
         let (mounts, sent, is_over) = (AtomicBool::new(true), AtomicU64::new(0), AtomicBool::new(false));
         Self { client, registry, progress, blobs: Mutex::default(), mounts, sent, is_over }

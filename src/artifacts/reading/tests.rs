@@ -16,11 +16,11 @@ fn file(size: usize) -> (tempfile::TempDir, PathBuf, Vec<u8>) {
     (folder, path, content)
 }
 
-fn open(path: &Path) -> Arc<Source> {
-    Source::open(path, Identity::from_metadata(&fs::metadata(path).unwrap())).unwrap()
+fn open(path: &Path) -> Arc<OpenArtifact> {
+    OpenArtifact::open(path, FileIdentity::from_metadata(&fs::metadata(path).unwrap())).unwrap()
 }
 
-async fn read_all(source: &Arc<Source>) -> Vec<u8> {
+async fn read_all(source: &Arc<OpenArtifact>) -> Vec<u8> {
     let mut content = Vec::new();
     Reading::new(Arc::clone(source)).read_to_end(&mut content).await.unwrap();
     content
@@ -71,23 +71,23 @@ async fn readers_beside_each_other_share_what_is_read() {
 #[tokio::test]
 async fn a_file_that_changed_after_it_was_verified_is_not_sent() {
     let (_folder, path, content) = file(3 * PIECE);
-    let verified = Identity::from_metadata(&fs::metadata(&path).unwrap());
-    let mut reading = Reading::new(Source::open(&path, verified).unwrap());
+    let verified = FileIdentity::from_metadata(&fs::metadata(&path).unwrap());
+    let mut reading = Reading::new(OpenArtifact::open(&path, verified).unwrap());
     let mut part = vec![0; 100];
     reading.read_exact(&mut part).await.unwrap();
     let began = Instant::now();
     let write = || fs::File::options().write(true).open(&path).unwrap().write_all_at(b"other", 2 * PIECE as u64).unwrap();
     write();
     // A kernel's clock for files ticks some milliseconds at a time: what is written within one is not seen.
-    while Identity::from_metadata(&fs::metadata(&path).unwrap()) == verified {
+    while FileIdentity::from_metadata(&fs::metadata(&path).unwrap()) == verified {
         assert!(began.elapsed() < Duration::from_secs(5), "a change is not seen");
         write();
     }
     let error = reading.read_to_end(&mut part).await.unwrap_err();
     assert!(error.to_string().contains("changed after it had been verified"), "{error}");
-    assert!(Source::open(&path, verified).is_err());
+    assert!(OpenArtifact::open(&path, verified).is_err());
     // The same content in another file is another file.
     fs::write(path.with_extension("new"), &content).unwrap();
     fs::rename(path.with_extension("new"), &path).unwrap();
-    assert!(Source::open(&path, verified).is_err());
+    assert!(OpenArtifact::open(&path, verified).is_err());
 }

@@ -37,8 +37,9 @@ impl Backups {
         if let Some(folder) = &backup.folder {
             let path = beside(&folder.origin, &folder.path, home.as_deref());
             let found = BackupPlace::at(&path).and_then(|place| place.list(Some(&cluster.name)));
-            let newest =
-                |found: Vec<crate::backup::Found>| found.iter().filter(|found| found.looks_whole).map(|found| found.name.seconds).max();
+            let newest = |found: Vec<crate::backup::FoundBackup>| {
+                found.iter().filter(|found| found.looks_whole).map(|found| found.name.seconds).max()
+            };
             all.push(Self::judged(path.display().to_string(), schedule, found.map(newest)));
         }
         match engine::bucket_of(cluster, home.as_deref()) {

@@ -7,7 +7,7 @@ use kok_tasks::plan::Seen;
 use kok_tasks::preconditions::{self, Examined, Finding, Weight};
 use serde::Serialize;
 
-use crate::event::Told;
+use crate::event::FailureRecord;
 use crate::failure::{Failure, Kind};
 
 /// What the checks say together.
@@ -72,7 +72,7 @@ pub struct CheckFinding {
     pub status: CheckStatus,
     /// What, for people.
     #[serde(flatten)]
-    pub told: Told,
+    pub told: FailureRecord,
 }
 
 pub(super) fn report((cluster, chosen): (&Cluster, &Cluster), seen: &Seen, unreachable: &[Failure], held: Vec<Failure>) -> CheckReport {

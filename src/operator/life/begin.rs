@@ -9,20 +9,20 @@ use tokio::sync::OwnedSemaphorePermit;
 use tokio::time::timeout;
 
 use super::super::attend::{Attendant, Objects, Wish};
-use super::super::cluster_status::{self, Said};
+use super::super::cluster_status::{self, StatusPatch};
 use super::super::lease::ClusterLease;
 use super::super::made::Why;
 use super::super::object::{self, CLUSTER_NAME, Condition, HELD, MANAGER};
 use super::super::outputs::{Teller, owner};
 use super::super::status::{ANSWER, OperationStatus, Phase};
 use super::super::writer::StatusWriter;
-use super::{End, Failure, Kind, Life};
+use super::{End, Failure, Kind, OperationLife};
 use crate::clock::Clock;
 
 /// So many attempts that did nothing are no accident.
 const MOST_ATTEMPTS: u64 = 5;
 
-impl Life {
+impl OperationLife {
     /// Begins, or goes on after another process did: from now on this one writes the status.
     pub(in super::super) async fn begin(
         at: Attendant,
@@ -68,11 +68,11 @@ impl Life {
 
     /// Says something about the Cluster; what can't be said now is said with what comes next. Whether there is no sense in
     /// saying it again.
-    pub(super) async fn say(&self, said: impl FnOnce(Said) -> Said) -> bool {
+    pub(super) async fn say(&self, said: impl FnOnce(StatusPatch) -> StatusPatch) -> bool {
         let (clusters, operations) = (self.at.shared.clusters(self.at.key.group), self.at.shared.operations(self.at.key.group));
         let status = self.writer.now();
         let operation = Some((self.at.operation.as_str(), &status));
-        let written = cluster_status::write((&clusters, &operations), &self.found.cluster, operation, said(Said::default()));
+        let written = cluster_status::write((&clusters, &operations), &self.found.cluster, operation, said(StatusPatch::default()));
         match timeout(ANSWER, written).await {
             Ok(Ok(())) => true,
             Ok(Err(error)) => {

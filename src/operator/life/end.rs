@@ -8,19 +8,19 @@ use serde_json::{Map, Value, json};
 use tokio::time::timeout;
 
 use super::super::attend::{Attended, Wish};
-use super::super::cluster_status::Said;
+use super::super::cluster_status::StatusPatch;
 use super::super::drift;
 use super::super::made::Why;
 use super::super::object::{COMPLETED, Condition, HELD, MANAGER};
-use super::super::outputs::{Told, certificates};
+use super::super::outputs::{ObjectEvent, certificates};
 use super::super::status::{ANSWER, OperationStatus, Phase, error_json};
-use super::{End, Failure, Kind, Life};
+use super::{End, Failure, Kind, OperationLife};
 use crate::clock::Clock;
 
 /// The pause before the API server is asked again.
 const AGAIN: Duration = Duration::from_secs(5);
 
-impl Life {
+impl OperationLife {
     /// Writes how it ended; or, if it goes on elsewhere, what the other one has to know.
     pub(super) async fn end(self, end: Result<(), End>) -> Attended {
         // Where it is not, another replica writes about it by now.
@@ -101,13 +101,13 @@ impl Life {
         tracing::info!(cluster = %self.at.key, operation = self.at.operation, phase = phase.word(), reason, text, "has ended");
         let done = self.writer.now().progress.done;
         self.teller.tell(match phase {
-            Phase::Succeeded => Told::normal("Succeeded", kok_crds::count(done, "change")),
-            Phase::Cancelled => Told::warning("Cancelled", format!("after {}", kok_crds::count(done, "change"))),
-            _ => Told::warning("Failed", format!("{reason}: {text}")),
+            Phase::Succeeded => ObjectEvent::normal("Succeeded", kok_crds::count(done, "change")),
+            Phase::Cancelled => ObjectEvent::warning("Cancelled", format!("after {}", kok_crds::count(done, "change"))),
+            _ => ObjectEvent::warning("Failed", format!("{reason}: {text}")),
         });
     }
 
-    fn of_cluster(&self, said: Said, reason: &'static str, failure: Option<&Failure>) -> Said {
+    fn of_cluster(&self, said: StatusPatch, reason: &'static str, failure: Option<&Failure>) -> StatusPatch {
         let message = failure.map(Failure::one_line).unwrap_or_default();
         let said = said.condition("Progressing", false, reason, "");
         let said = if self.is_held { said.condition(HELD, false, "Free", "") } else { said };

@@ -13,14 +13,14 @@ use serde_json::{Value, json};
 use tokio::sync::{oneshot, watch};
 use tokio::time::timeout;
 
-use super::super::approval::{Gate, Mode};
+use super::super::approval::{ApprovalGate, Mode};
 use super::super::attend::Wish;
 use super::super::carry_out::{Means, RecoveryNames, carry_out};
-use super::super::cluster_status::Said;
-use super::super::inputs::{Snapshot, Task};
+use super::super::cluster_status::StatusPatch;
+use super::super::inputs::{OperationTask, Snapshot};
 use super::super::made::{Made, Why};
 use super::super::object::{Condition, HELD, MANAGER, TAKE_OVER};
-use super::super::outputs::{EventsSink, Told, fetch_kubeconfig, keep_kubeconfig, kubeconfig_name, owner};
+use super::super::outputs::{EventsSink, ObjectEvent, fetch_kubeconfig, keep_kubeconfig, kubeconfig_name, owner};
 use super::super::owned::{Put, taken};
 use super::super::retry::{Class, Next, RETRIES, Tries};
 use super::super::sink::StatusSink;
@@ -28,7 +28,7 @@ use super::super::status::{ANSWER, OperationStatus};
 use super::begun::{Boots, Keeper};
 use super::end::is_changing;
 use super::wording::{in_operation, of_outcome};
-use super::{End, Failure, Kind, Life, Phase, Verb, first};
+use super::{End, Failure, Kind, OperationLife, Phase, Verb, first};
 use crate::clock::Clock;
 use crate::engine::{Context, Error, FolderStore, Given, Options, Store as _, certificates};
 use crate::event::{Events, Sink, Trace};
@@ -67,9 +67,9 @@ impl Attempts {
     }
 }
 
-impl Life {
+impl OperationLife {
     /// Carries out a task, again and again where that may help.
-    pub(super) async fn carry_out(&mut self, task: &Arc<Task>, snapshot: &Snapshot) -> Result<(), End> {
+    pub(super) async fn carry_out(&mut self, task: &Arc<OperationTask>, snapshot: &Snapshot) -> Result<(), End> {
         let mut attempts = Attempts::new(&self.found.operation.data);
         if is_changing(task.verb) && attempts.mode != Mode::DryRun {
             let phase = if self.is_of_deletion() { "Deleting" } else { "Provisioning" };
@@ -89,7 +89,7 @@ impl Life {
                 attempts.recovery = Arc::new(self.recovery(task).await?);
             }
             let began = Instant::now();
-            let gate = Arc::new(Gate::new(attempts.mode, attempts.approved.clone()));
+            let gate = Arc::new(ApprovalGate::new(attempts.mode, attempts.approved.clone()));
             let done = self.run(task, snapshot, &attempts, &gate).await;
             let ending = if done.is_ok() { "succeeded" } else { "failed" };
             self.at.shared.metrics.run(task.verb.as_str(), ending, began.elapsed());
@@ -110,7 +110,7 @@ impl Life {
         let Some(why) = self.at.shared.fleeting else { return };
         let folder = self.at.shared.state(self.at.key.group).path().display().to_string();
         let message = format!("copy the snapshot of etcd out of {folder} before the operator ends: the folder {why}");
-        self.teller.tell(Told::warning("StateNotKept", message.clone()));
+        self.teller.tell(ObjectEvent::warning("StateNotKept", message.clone()));
         self.writer.change(|status| status.set(Condition { kind: "StateKept", is: false, reason: "StateNotKept", message }));
     }
 
@@ -131,7 +131,7 @@ impl Life {
             Next::Fail(reason) => Err(End::failed(reason, failure)),
             Next::After(_) if attempts.take_over => Ok(()),
             Next::After(pause) => {
-                self.teller.tell(Told::warning("Retrying", format!("again in {} s: {}", pause.as_secs(), failure.one_line())));
+                self.teller.tell(ObjectEvent::warning("Retrying", format!("again in {} s: {}", pause.as_secs(), failure.one_line())));
                 self.permit = None;
                 self.pause(pause).await?;
                 self.take_permit().await
@@ -154,7 +154,7 @@ impl Life {
         let (api, params) = (self.at.shared.operations(self.at.key.group), PatchParams::apply(MANAGER));
         match timeout(ANSWER, api.patch(&self.at.operation, &params, &used)).await {
             Ok(Ok(_)) => {
-                self.teller.tell(Told::normal("TakesOver", format!("the hosts from {holder}")));
+                self.teller.tell(ObjectEvent::normal("TakesOver", format!("the hosts from {holder}")));
                 true
             }
             // It is seen again at the next try.
@@ -172,7 +172,13 @@ impl Life {
         self.is_held = holder.is_some() || !is_said;
     }
 
-    async fn run(&mut self, task: &Arc<Task>, snapshot: &Snapshot, attempts: &Attempts, gate: &Arc<Gate>) -> Result<(), Error> {
+    async fn run(
+        &mut self,
+        task: &Arc<OperationTask>,
+        snapshot: &Snapshot,
+        attempts: &Attempts,
+        gate: &Arc<ApprovalGate>,
+    ) -> Result<(), Error> {
         self.writer.change(|status| status.phase = begins(status.phase));
         let name = format!("{}-{}", Clock::compact(), hex::encode(random_bytes::<2>()?));
         let given = given(snapshot)?;
@@ -220,7 +226,7 @@ impl Life {
 
     /// When the first certificate ends of control planes and members of etcd, as they have them; of workers too where somebody else issues theirs. Kubelets
     /// renew their own, so that a worker that is away keeps nobody from knowing. Where a host that is asked does not answer nothing is said.
-    async fn first_end(&self, task: &Task) -> Option<String> {
+    async fn first_end(&self, task: &OperationTask) -> Option<String> {
         let shared = &self.at.shared;
         let context = Context::new(shared.controller(&self.found.cluster), Events::new(Vec::new()), shared.transport());
         let (cluster, parts) = (&task.cluster, BTreeSet::from([CertificatePart::ApiServer]));
@@ -233,7 +239,7 @@ impl Life {
     }
 
     /// What others want of a cluster after something has changed it: its kubeconfig, and when its certificates end.
-    pub(super) async fn outputs(&mut self, task: &Task) -> Result<(), End> {
+    pub(super) async fn outputs(&mut self, task: &OperationTask) -> Result<(), End> {
         self.certificates_end = self.first_end(task).await;
         let shared = Arc::clone(&self.at.shared);
         let mut failed = None;
@@ -260,7 +266,7 @@ impl Life {
             Some(failure) => {
                 // What can be run comes first: a long message is cut off at its end.
                 let message = failure.hint.iter().cloned().chain([failure.one_line()]).collect::<Vec<_>>().join("; ");
-                self.teller.tell(Told::warning("NoKubeconfig", message.clone()));
+                self.teller.tell(ObjectEvent::warning("NoKubeconfig", message.clone()));
                 self.say(|said| said.condition("KubeconfigKept", false, "NoKubeconfig", message)).await;
                 Ok(())
             }
@@ -276,7 +282,7 @@ impl Life {
 }
 
 /// Whether another run holds the hosts.
-fn held_by(said: Said, holder: Option<&str>, operation: &str) -> Said {
+fn held_by(said: StatusPatch, holder: Option<&str>, operation: &str) -> StatusPatch {
     match holder {
         Some(by) => {
             let annotation = quote(&format!("{TAKE_OVER}={by}"));

@@ -3,10 +3,10 @@
 use kok_crds::operation::Verb;
 use serde_json::{Value, json};
 
-use super::super::cluster_status::Said;
+use super::super::cluster_status::StatusPatch;
 use super::super::object;
 use super::super::served::{SUSPENDED, phase_by};
-use super::Life;
+use super::OperationLife;
 
 /// The last thing that an operation has begun about what the cluster is. Who only looks is none.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -26,9 +26,9 @@ impl Changed {
     }
 }
 
-impl Life {
+impl OperationLife {
     /// How the cluster is after what was changed so far.
-    pub(super) fn of_standing(&self, said: Said, reason: &'static str, message: String) -> Said {
+    pub(super) fn of_standing(&self, said: StatusPatch, reason: &'static str, message: String) -> StatusPatch {
         match standing(self.changed) {
             Standing::AsBefore => said.field("phase", self.phase_before()),
             // What is known of the others is as old as before.

@@ -8,14 +8,14 @@ use super::super::attend::Wish;
 use super::super::inputs::Unready;
 use super::super::object::{self, Condition};
 use super::super::status::ANSWER;
-use super::{End, Failure, Kind, Life, MISSING, Phase};
+use super::{End, Failure, Kind, MISSING, OperationLife, Phase};
 
 /// The first pause before something is looked for again.
 const FIRST: Duration = Duration::from_secs(5);
 /// The longest one.
 const LONGEST: Duration = Duration::from_secs(60);
 
-impl Life {
+impl OperationLife {
     /// Lets this time pass, unless the end is wished.
     pub(super) async fn pause(&mut self, time: Duration) -> Result<(), End> {
         let wished = timeout(time, self.wish.wait_for(|wish| *wish != Wish::None)).await.is_ok();

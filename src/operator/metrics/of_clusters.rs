@@ -12,7 +12,7 @@ use serde_json::Value;
 
 use super::super::drift::DRIFTED;
 use super::super::group::ClusterKey;
-use super::super::made::{Outcome, Why};
+use super::super::made::{OperationOutcome, Why};
 use super::super::object;
 use super::super::view::View;
 
@@ -35,7 +35,7 @@ struct Phase {
 
 /// How a cluster is.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(in crate::operator) struct Told {
+pub(in crate::operator) struct ClusterMetrics {
     phase: String,
     /// Whether it works, as its status says; one that is suspended may.
     is_ready: bool,
@@ -46,12 +46,12 @@ pub(in crate::operator) struct Told {
     certificates_end: Option<i64>,
 }
 
-impl Told {
+impl ClusterMetrics {
     /// What a Cluster says, and what the operator has made for it.
     pub(in crate::operator) fn from_cluster(cluster: &Value, view: &View) -> Self {
         let drifted = object::condition(cluster, "clusterConditions", DRIFTED).and_then(|it| object::text(it, "/status"));
         let backups = view.operations.iter().filter_map(|operation| operation.made.as_ref());
-        let backups = backups.filter(|made| made.why == Why::Backup && made.outcome == Outcome::Succeeded);
+        let backups = backups.filter(|made| made.why == Why::Backup && made.outcome == OperationOutcome::Succeeded);
         let end = object::text(cluster, "/status/certificates/earliestEnd").and_then(|text| text.parse::<Timestamp>().ok());
         Self {
             certificates_end: end.map(Timestamp::as_second),
@@ -69,7 +69,7 @@ impl Told {
 /// What was told last.
 #[derive(Default)]
 struct Known {
-    told: BTreeMap<ClusterKey, Told>,
+    told: BTreeMap<ClusterKey, ClusterMetrics>,
     /// Those of which more is told than their phase.
     shown: BTreeSet<ClusterKey>,
 }
@@ -97,7 +97,7 @@ impl OfClusters {
     }
 
     /// Takes how a cluster is; nothing if there is none any more.
-    pub(super) fn take(&self, key: &ClusterKey, told: Option<Told>) {
+    pub(super) fn take(&self, key: &ClusterKey, told: Option<ClusterMetrics>) {
         let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
         if known.told.get(key) == told.as_ref() {
             return;
@@ -123,7 +123,7 @@ impl OfClusters {
         known.told.insert(key.clone(), told);
     }
 
-    fn show(&self, labels: &Labels, told: &Told) {
+    fn show(&self, labels: &Labels, told: &ClusterMetrics) {
         self.ready.get_or_create(labels).set(told.is_ready.into());
         self.drifted.get_or_create(labels).set(told.is_drifted.into());
         for (family, at) in [(&self.backed_up, told.backed_up), (&self.certificates_end, told.certificates_end)] {
@@ -151,16 +151,16 @@ mod tests {
         ClusterKey { group: Group::KubeOnKube, name: name.to_owned() }
     }
 
-    fn in_phase(phase: &str) -> Told {
-        Told { phase: phase.to_owned(), is_ready: phase == "Ready", is_drifted: false, backed_up: None, certificates_end: None }
+    fn in_phase(phase: &str) -> ClusterMetrics {
+        ClusterMetrics { phase: phase.to_owned(), is_ready: phase == "Ready", is_drifted: false, backed_up: None, certificates_end: None }
     }
 
     #[test]
     fn clusters_come_and_go() {
         let metrics = Metrics::default();
         metrics.cluster(&key("a"), Some(in_phase("Ready")));
-        metrics.cluster(&key("b"), Some(Told { is_drifted: true, backed_up: Some(1_795_737_620), ..in_phase("Ready") }));
-        metrics.cluster(&key("b"), Some(Told { is_drifted: true, backed_up: Some(1_795_737_620), ..in_phase("Degraded") }));
+        metrics.cluster(&key("b"), Some(ClusterMetrics { is_drifted: true, backed_up: Some(1_795_737_620), ..in_phase("Ready") }));
+        metrics.cluster(&key("b"), Some(ClusterMetrics { is_drifted: true, backed_up: Some(1_795_737_620), ..in_phase("Degraded") }));
         let of = |what: &str, cluster: &str, value: i64| {
             format!("kokctl_cluster_{what}{{group=\"kubeonkube.clay.io\",cluster=\"{cluster}\"}} {value}\n")
         };
@@ -192,7 +192,7 @@ mod tests {
             let status = serde_json::json!({"phase": "Suspended", "clusterConditions": [condition]});
             let object = serde_json::json!({"apiVersion": "v1", "kind": "Cluster", "metadata": {}, "spec": {}, "status": status});
             let cluster = Served::from_cluster(&serde_json::from_value(object.clone()).unwrap());
-            let told = Told::from_cluster(&object, &View { cluster: Some(cluster), ..View::default() });
+            let told = ClusterMetrics::from_cluster(&object, &View { cluster: Some(cluster), ..View::default() });
             (told.phase, told.is_ready)
         };
         assert_eq!(["True", "False"].map(of), [("Suspended".to_owned(), true), ("Suspended".to_owned(), false)]);
@@ -202,7 +202,8 @@ mod tests {
     #[test]
     fn a_backup_that_was_never_made_counts_from_the_cluster() {
         let cluster = Served { created: 7, backups: Schedule::parse("@daily").ok(), ..Served::default() };
-        let of = |cluster: Served| Told::from_cluster(&Value::Null, &View { cluster: Some(cluster), ..View::default() }).backed_up;
+        let of =
+            |cluster: Served| ClusterMetrics::from_cluster(&Value::Null, &View { cluster: Some(cluster), ..View::default() }).backed_up;
         assert_eq!(of(cluster.clone()), Some(7));
         assert_eq!(of(Served { backups: None, ..cluster }), None);
     }
@@ -210,7 +211,7 @@ mod tests {
     #[test]
     fn certificates_end_when_the_status_says_it() {
         let metrics = Metrics::default();
-        let of = |status: Value| Told::from_cluster(&serde_json::json!({"status": status}), &View::default());
+        let of = |status: Value| ClusterMetrics::from_cluster(&serde_json::json!({"status": status}), &View::default());
         metrics
             .cluster(&key("a"), Some(of(serde_json::json!({"phase": "Ready", "certificates": {"earliestEnd": "2027-11-27T17:33:15Z"}}))));
         let line = "kokctl_certificate_end_seconds{group=\"kubeonkube.clay.io\",cluster=\"a\"} 1827336795\n";
@@ -230,7 +231,7 @@ mod tests {
         // Those that are shown are followed, and the place of one that is gone is another one's.
         metrics.cluster(&key("c7"), Some(in_phase("Degraded")));
         metrics.cluster(&key("c8"), None);
-        metrics.cluster(&key(&format!("c{MOST}")), Some(Told { is_drifted: true, ..in_phase("Ready") }));
+        metrics.cluster(&key(&format!("c{MOST}")), Some(ClusterMetrics { is_drifted: true, ..in_phase("Ready") }));
         let text = metrics.text();
         assert!(text.contains("kokctl_cluster_ready{group=\"kubeonkube.clay.io\",cluster=\"c7\"} 0\n"), "{text}");
         assert!(text.contains(&format!("kokctl_cluster_drifted{{group=\"kubeonkube.clay.io\",cluster=\"c{MOST}\"}} 1\n")), "{text}");

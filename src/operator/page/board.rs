@@ -32,18 +32,18 @@ struct Shown {
 
 /// The cards of all clusters.
 #[derive(Debug)]
-pub(in super::super) struct Board {
+pub(in super::super) struct ClusterBoard {
     shown: Mutex<BTreeMap<ClusterKey, Shown>>,
     revision: watch::Sender<u64>,
 }
 
-impl Default for Board {
+impl Default for ClusterBoard {
     fn default() -> Self {
         Self { shown: Mutex::default(), revision: watch::channel(0).0 }
     }
 }
 
-impl Board {
+impl ClusterBoard {
     /// Shows this of a cluster from now on; nothing if there is none any more.
     pub(in super::super) fn put(&self, key: &ClusterKey, card: Option<Card>) {
         let mut shown = self.shown.lock().unwrap_or_else(PoisonError::into_inner);
@@ -65,7 +65,7 @@ impl Board {
     }
 
     /// What is new to somebody who has seen this much, and whom one cluster concerns more than the others; nothing if nothing is.
-    pub(super) fn news(&self, seen: &mut Seen) -> Option<Value> {
+    pub(super) fn news(&self, seen: &mut BoardSeen) -> Option<Value> {
         let shown = self.shown.lock().unwrap_or_else(PoisonError::into_inner);
         let is_new = |key: &ClusterKey, shown: &Shown| seen.rows.get(key) != Some(&shown.revision);
         let rows: Vec<Value> = shown.iter().filter(|(key, shown)| is_new(key, shown)).map(|(_, shown)| shown.card.row.clone()).collect();
@@ -88,14 +88,14 @@ impl Board {
 
 /// What somebody has seen so far.
 #[derive(Debug)]
-pub(super) struct Seen {
+pub(super) struct BoardSeen {
     rows: BTreeMap<ClusterKey, u64>,
     /// The cluster of which all is shown.
     chosen: Option<ClusterKey>,
     is_first: bool,
 }
 
-impl Seen {
+impl BoardSeen {
     /// Nothing yet.
     pub(super) fn new(chosen: Option<ClusterKey>) -> Self {
         Self { rows: BTreeMap::new(), chosen, is_first: true }
@@ -230,8 +230,8 @@ mod tests {
 
     #[test]
     fn whoever_looks_hears_of_what_has_changed_alone() {
-        let board = Board::default();
-        let (mut all, mut one) = (Seen::new(None), Seen::new(Some(key("c"))));
+        let board = ClusterBoard::default();
+        let (mut all, mut one) = (BoardSeen::new(None), BoardSeen::new(Some(key("c"))));
         assert_eq!(board.news(&mut all).unwrap(), json!({"rows": [], "gone": []}), "that there is none is said once");
         assert_eq!(board.news(&mut one).unwrap()["cluster"], Value::Null);
         board.put(&key("c"), card("Pending"));

@@ -4,7 +4,7 @@
 use super::*;
 use crate::event::Lane;
 
-fn take(progress: &mut Progress, kind: EventKind) -> bool {
+fn take(progress: &mut RunProgress, kind: EventKind) -> bool {
     progress.take(&Event { sequence: 0, milliseconds: 0, kind })
 }
 
@@ -23,7 +23,7 @@ fn done(step: &str, host: &str) -> EventKind {
 
 #[test]
 fn a_run_is_told_step_by_step() {
-    let mut progress = Progress::default();
+    let mut progress = RunProgress::default();
     assert_eq!(progress.json(false), Value::Null);
     take(&mut progress, EventKind::PlanMade { steps: 9, changes: 3 });
     for (step, host) in [("a/x", "a"), ("a/y", "a"), ("b/x", "b")] {
@@ -45,7 +45,7 @@ fn a_run_is_told_step_by_step() {
 
 #[test]
 fn a_second_stage_comes_on_top_of_the_first() {
-    let mut progress = Progress::default();
+    let mut progress = RunProgress::default();
     take(&mut progress, EventKind::PlanMade { steps: 1, changes: 1 });
     take(&mut progress, planned("a/x", "a"));
     take(&mut progress, done("a/x", "a"));
@@ -66,20 +66,20 @@ fn run_started() -> EventKind {
 }
 
 /// Done and total of the run and of a host.
-fn counts(progress: &Progress, host: &str) -> [usize; 4] {
+fn counts(progress: &RunProgress, host: &str) -> [usize; 4] {
     let of = progress.hosts.get(host).cloned().unwrap_or_default();
     [progress.done, progress.total, of.done, of.total]
 }
 
 #[test]
 fn a_stage_that_is_done_is_not_the_end() {
-    let mut progress = Progress::default();
+    let mut progress = RunProgress::default();
     take(&mut progress, EventKind::PlanMade { steps: 1, changes: 1 });
     assert_eq!(progress.json(false)["text"], "0 %");
     take(&mut progress, planned("a/x", "a"));
     take(&mut progress, done("a/x", "a"));
     assert_eq!((progress.json(false)["percent"].clone(), progress.json(true)["percent"].clone()), (json!(99), json!(100)));
-    let mut nothing = Progress::default();
+    let mut nothing = RunProgress::default();
     take(&mut nothing, EventKind::PlanMade { steps: 7, changes: 0 });
     assert_eq!((nothing.percent(false), nothing.percent(true)), (0, 100));
 }
@@ -87,8 +87,8 @@ fn a_stage_that_is_done_is_not_the_end() {
 /// A plan that is made anew is of what is left, on each host as in all.
 #[test]
 fn what_is_planned_again_is_counted_once() {
-    let mut progress = Progress::default();
-    let plan = |progress: &mut Progress, steps: &[&str]| {
+    let mut progress = RunProgress::default();
+    let plan = |progress: &mut RunProgress, steps: &[&str]| {
         take(progress, EventKind::PlanMade { steps: 9, changes: steps.len() });
         for step in steps {
             take(progress, planned(step, "a"));
@@ -114,7 +114,7 @@ fn what_is_planned_again_is_counted_once() {
 
 #[test]
 fn no_more_is_done_than_there_was_to_do() {
-    let mut progress = Progress::default();
+    let mut progress = RunProgress::default();
     take(&mut progress, EventKind::PlanMade { steps: 1, changes: 1 });
     take(&mut progress, planned("a/x", "a"));
     for step in ["a/x", "a/x", "a/y"] {

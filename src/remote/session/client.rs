@@ -10,7 +10,7 @@ use tokio::sync::watch;
 use tracing::{Span, debug};
 
 /// Answers what the server asks of the client.
-pub(super) struct Client {
+pub(super) struct SshClient {
     pub(super) host_keys: Arc<HostKeys>,
     pub(super) lost: watch::Sender<Option<String>>,
     /// Whose connection it is: the SSH library calls from a task of its own.
@@ -30,7 +30,7 @@ impl From<russh::Error> for ClientError {
     }
 }
 
-impl client::Handler for Client {
+impl client::Handler for SshClient {
     type Error = ClientError;
 
     async fn check_server_key(&mut self, shown: &PublicKeyOrCertificate) -> Result<bool, ClientError> {

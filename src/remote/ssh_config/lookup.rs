@@ -1,6 +1,6 @@
 //! Which lines count for a host: the first value of each keyword in a block that matches.
 use super::{Item, SshConfigFault, keywords};
-use crate::remote::host_key_fault::Place;
+use crate::remote::host_key_fault::KnownHostsPlace;
 use crate::remote::pattern::{Case, matches};
 use std::collections::BTreeMap;
 
@@ -16,7 +16,7 @@ pub(super) struct Query<'a> {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Value {
     pub(super) arguments: Vec<String>,
-    pub(super) place: Place,
+    pub(super) place: KnownHostsPlace,
 }
 
 /// The values that count, by keyword in lower case.

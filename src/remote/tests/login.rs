@@ -1,6 +1,6 @@
 use super::harness::{Agent, LONG, Relay, Sshd, fingerprint, keygen, open, public_key, refused, transport, transport_with};
 use crate::remote::identity::Surroundings;
-use crate::remote::{ConnectFault, Connection, Deadlines, HostKeyFault, IdentityFault, Phase, Script, Target};
+use crate::remote::{ConnectFault, ConnectPhase, Connection, Deadlines, HostKeyFault, IdentityFault, Script, Target};
 use std::fs;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
@@ -186,7 +186,7 @@ async fn black_holes_end_at_their_deadline() {
     let target = Target { port: silent.local_addr().unwrap().port(), ..sshd.target() };
     let start = Instant::now();
     let error = Connection::open(&target, &deadlines, &transport()).await.err().unwrap();
-    assert!(matches!(*error.fault, ConnectFault::TimedOut { phase: Phase::Handshake, .. }), "{error:?}");
+    assert!(matches!(*error.fault, ConnectFault::TimedOut { phase: ConnectPhase::Handshake, .. }), "{error:?}");
     assert!(start.elapsed() < Duration::from_secs(3));
     // The socket is really closed: nothing is left behind that waits for an answer.
     let (mut accepted, _) = silent.accept().await.unwrap();
@@ -204,7 +204,7 @@ async fn black_holes_end_at_their_deadline() {
         let _ = stream.read_to_end(&mut rest).await;
     });
     let error = Connection::open(&target, &deadlines, &transport()).await.err().unwrap();
-    assert!(matches!(*error.fault, ConnectFault::TimedOut { phase: Phase::Handshake, .. }), "{error:?}");
+    assert!(matches!(*error.fault, ConnectFault::TimedOut { phase: ConnectPhase::Handshake, .. }), "{error:?}");
     tokio::time::timeout(LONG, greeter).await.unwrap().unwrap();
 }
 

@@ -17,14 +17,14 @@ const BETWEEN: Duration = Duration::from_secs(4);
 
 /// What is begun again.
 #[derive(Default)]
-pub(super) struct Again {
+pub(super) struct RepeatedSteps {
     /// When it was begun last.
     last: BTreeMap<StepId, Instant>,
     /// What is said of those whose deadline is over, once nothing stays as their script has left it.
     given_up: BTreeMap<StepId, String>,
 }
 
-impl Again {
+impl RepeatedSteps {
     /// Why a step has failed that was given up, and of which the host was left as it was before.
     pub(super) fn is_given_up(&mut self, id: &StepId) -> Option<String> {
         self.given_up.remove(id)

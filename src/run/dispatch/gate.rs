@@ -16,7 +16,7 @@ use tokio::sync::OwnedSemaphorePermit;
 use tokio::task::JoinSet;
 use tokio::time::{Instant, sleep, timeout_at};
 
-use super::super::hosts::{Hosts, Trouble};
+use super::super::hosts::{Hosts, OrderTrouble};
 use super::super::schedule::Status;
 use super::seeded::seeded;
 use super::{Dispatcher, Message};
@@ -305,7 +305,7 @@ async fn look_afresh<H: Hosts>(hosts: &Arc<H>, cluster: &Cluster, ops: &[Disrupt
 
 /// Looks at all of these hosts at once. Nothing of those that are silent; and when the first one answered.
 async fn look_at_all<H: Hosts>(hosts: &Arc<H>, asked: &BTreeMap<String, Looks>) -> (BTreeMap<String, Observations>, Instant) {
-    let mut looking: JoinSet<(String, Result<Observations, Trouble>)> = JoinSet::new();
+    let mut looking: JoinSet<(String, Result<Observations, OrderTrouble>)> = JoinSet::new();
     for (host, looks) in asked {
         let (hosts, host, looks) = (Arc::clone(hosts), host.clone(), looks.clone());
         looking.spawn(async move {

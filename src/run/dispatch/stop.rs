@@ -4,7 +4,7 @@ use kok_tasks::plan::StepId;
 
 use super::super::hosts::Hosts;
 use super::super::outcome::InDoubt;
-use super::super::schedule::{Lane, Status};
+use super::super::schedule::{HostLane, Status};
 use super::super::wish::Stop;
 use super::Dispatcher;
 use super::seeded::seeded;
@@ -45,7 +45,7 @@ impl<H: Hosts> Dispatcher<'_, H> {
     }
 
     pub(super) fn is_condition(&self, id: &StepId) -> bool {
-        self.schedule.lane(id) == Some(Lane::Waits)
+        self.schedule.lane(id) == Some(HostLane::Waits)
     }
 
     /// A step was done, and the cluster has not said so before the run was stopped.

@@ -12,7 +12,7 @@ use kok_tasks::plan::{Step, StepId};
 
 use tokio::time::Instant;
 
-use super::super::hosts::{Hosts, Trouble};
+use super::super::hosts::{Hosts, OrderTrouble};
 use super::super::schedule::Status;
 use super::{Dispatcher, Message};
 use crate::event::EventKind;
@@ -132,7 +132,7 @@ impl<H: Hosts> Dispatcher<'_, H> {
     }
 
     /// Hears what a look saw.
-    pub(super) fn take_look(&mut self, host: &str, result: Result<Observations, Trouble>) {
+    pub(super) fn take_look(&mut self, host: &str, result: Result<Observations, OrderTrouble>) {
         self.looking.remove(host);
         // Nothing is there any more if the run is being stopped.
         let Some(mut wait) = self.waits.remove(host) else { return };
@@ -141,10 +141,10 @@ impl<H: Hosts> Dispatcher<'_, H> {
                 self.remember(host, &seen);
                 Ok(Observations { kubelets_started: self.kubelets_started(), ..seen })
             }
-            Err(Trouble::Gone { because, is_away }) => return self.waits_in_vain(host, &wait, (&because, is_away)),
-            Err(Trouble::Held { because }) => return self.waits_in_vain(host, &wait, (&because, false)),
+            Err(OrderTrouble::Gone { because, is_away }) => return self.waits_in_vain(host, &wait, (&because, is_away)),
+            Err(OrderTrouble::Held { because }) => return self.waits_in_vain(host, &wait, (&because, false)),
             // A look that failed says nothing of the condition: it is looked at again until the deadline.
-            Err(Trouble::Lost { because, .. } | Trouble::Late { because } | Trouble::Failed { because, .. }) => Err(because),
+            Err(OrderTrouble::Lost { because, .. } | OrderTrouble::Late { because } | OrderTrouble::Failed { because, .. }) => Err(because),
         };
         let before = wait.said.clone();
         for (id, step) in std::mem::take(&mut wait.steps) {

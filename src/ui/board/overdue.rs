@@ -11,12 +11,12 @@ use crate::ui::duration;
 pub(super) const FIRST_MILLISECONDS: u64 = 30_000;
 
 /// What is said of hosts: the first part, and what it waits for or how far it is.
-type Said = (String, String);
+type WaitText = (String, String);
 
 impl Board {
     /// A line for each thing that has been at work for long, once for all hosts on which it is; nothing of what was said a moment ago.
     pub(in crate::ui) fn overdue(&mut self, now: u64) -> Vec<String> {
-        let mut lines: BTreeMap<Said, (Vec<String>, u64)> = BTreeMap::new();
+        let mut lines: BTreeMap<WaitText, (Vec<String>, u64)> = BTreeMap::new();
         for (name, host) in &mut self.hosts {
             for (said, waited) in host.overdue(now) {
                 let (hosts, longest) = lines.entry(said).or_default();
@@ -24,7 +24,7 @@ impl Board {
                 *longest = waited.max(*longest);
             }
         }
-        let line = |((what, detail), (hosts, waited)): (Said, (Vec<String>, u64))| {
+        let line = |((what, detail), (hosts, waited)): (WaitText, (Vec<String>, u64))| {
             format!("{}: {what} {}{detail}", hosts.join(", "), duration(waited))
         };
         lines.into_iter().map(line).collect()
@@ -32,7 +32,7 @@ impl Board {
 }
 
 impl HostState {
-    fn overdue(&mut self, now: u64) -> Vec<(Said, u64)> {
+    fn overdue(&mut self, now: u64) -> Vec<(WaitText, u64)> {
         let mut said = Vec::new();
         for lane in [Lane::Script, Lane::Stream] {
             // Steps of one script begin and end together.

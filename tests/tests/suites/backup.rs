@@ -5,7 +5,7 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 
 use kok_tests::lab::{DEFAULT_KUBERNETES_VERSION, Lab};
-use kokctl::backup::{Contents, Identities, Spool, read};
+use kokctl::backup::{BackupContents, Identities, Spool, read};
 
 use crate::backup_story::{rehearsed, timer};
 use crate::cluster_support::clock::Clock;
@@ -214,7 +214,7 @@ fn is_closed(lab: &Lab, kokctl: &Kokctl<'_>, backup: &Path) {
     let contents = read(backup, Some(&identities), Some(&mut spool)).unwrap_or_else(|failure| panic!("{failure:?}"));
     let database = fs::read(spool.path()).unwrap();
     assert!(holds(&database, CANARIES[1]) && !holds(&database, CANARIES[0]), "Secrets are encrypted in etcd too");
-    let Contents { keys, encryption, manifest, .. } = contents;
+    let BackupContents { keys, encryption, manifest, .. } = contents;
     let key = ok(&lab.host("cp1").unwrap(), "sed -n 's/^ *secret: *//p' /etc/kubernetes/apiserver/encryption.yaml | tr -d '\"'");
     assert_eq!(keys.encryption_keys().iter().map(|it| it.secret.expose()).collect::<Vec<_>>(), [key.as_str()]);
     assert!(encryption.unwrap().contains(&key) && manifest.revision.is_some() && manifest.cluster == lab.name());

@@ -21,7 +21,7 @@ use tokio::sync::watch;
 use tokio::time::Instant;
 
 use super::super::super::hosts::Order;
-use super::super::super::schedule::Lane;
+use super::super::super::schedule::HostLane;
 use super::super::super::wish::Stop;
 use crate::event::{Event, EventKind, Events, Sink};
 pub(super) use fault::Fault;
@@ -54,10 +54,10 @@ struct Inner {
     /// How much had been told when the signal came.
     interrupted: Option<usize>,
     /// When what is at work on a host will have ended, and the steps that are done by then.
-    at_work: BTreeMap<(String, Lane), Option<Instant>>,
+    at_work: BTreeMap<(String, HostLane), Option<Instant>>,
     in_flight: BTreeSet<String>,
     /// Orders that have reached a host and may outlast the run.
-    sent: BTreeMap<(String, Lane), Order>,
+    sent: BTreeMap<(String, HostLane), Order>,
     /// Whether another run has taken the hosts.
     is_taken: bool,
     beside: Vec<String>,

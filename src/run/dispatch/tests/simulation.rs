@@ -23,8 +23,8 @@ use super::super::seeded::{Bug, switch};
 use super::model::ground::{Ground, Taker};
 use super::*;
 use beginnings::{Beginning, Edits, heal};
-use kept::{End, Lived};
-use lives::{Happening, Life, Random};
+use kept::{FinalState, Lived};
+use lives::{Happening, Random, SimulatedLife};
 
 /// How many histories are taken if nobody says.
 const HISTORIES: u64 = 1_000;
@@ -59,14 +59,14 @@ struct History {
     ground: Ground,
     /// What was done in it, for one that is kept.
     lived: Vec<Lived>,
-    end: Option<End>,
+    end: Option<FinalState>,
     /// How many hosts the user lets fail, in all lives but the last one.
     may_fail: Option<usize>,
 }
 
 impl History {
     /// Lives through a plan, on hosts that were taken. How it ended, if it was not killed, and what is left.
-    fn live(&mut self, world: World, plan: &Plan, life: &Life) -> (Option<Outcome>, World) {
+    fn live(&mut self, world: World, plan: &Plan, life: &SimulatedLife) -> (Option<Outcome>, World) {
         let cluster = world.cluster.clone();
         let (outcome, model) = block_on(async {
             let (model, stop) = Model::new(world, &life.faults, life.dies_at);
@@ -93,7 +93,7 @@ impl History {
         (outcome, model.world_afterwards())
     }
 
-    fn judge(&mut self, model: &Model, life: &Life, outcome: Option<&Outcome>) {
+    fn judge(&mut self, model: &Model, life: &SimulatedLife, outcome: Option<&Outcome>) {
         self.broken.extend(self.ground.broken.iter().cloned().chain(model.broken()));
         self.broken.extend(model.unwritten().into_iter().map(|id| format!("S6: {id} reached its host before it was written down")));
         self.broken.extend(model.beside_each_other().into_iter().map(|id| format!("{id} was begun beside what was at work")));
@@ -151,7 +151,7 @@ impl History {
         for host in beginnings::left_with_data(&world) {
             let plan = beginnings::left_by(&world, &host).unwrap_or_else(|refusals| panic!("{refusals:?}"));
             let outcome;
-            (outcome, world) = self.live(world, &plan, &Life::quiet());
+            (outcome, world) = self.live(world, &plan, &SimulatedLife::quiet());
             if !outcome.as_ref().is_some_and(Outcome::is_complete) {
                 return self.broken.push(format!("a run without a fault does not clean {host}: {outcome:?}"));
             }
@@ -161,15 +161,15 @@ impl History {
             Err(refusals) => return self.broken.push(format!("it can't go on: {refusals:?}")),
         };
         if plan.changes().count() == 0 {
-            self.end = Some(End::from_world(&world));
+            self.end = Some(FinalState::from_world(&world));
             return;
         }
         if said_to_be_done {
             return self.broken.push(format!("it was said to be done, and is not: {:?}", left(&world)));
         }
-        let (outcome, world) = self.live(world, &plan, &Life::quiet());
+        let (outcome, world) = self.live(world, &plan, &SimulatedLife::quiet());
         let is_complete = outcome.as_ref().is_some_and(Outcome::is_complete);
-        self.end = Some(End::from_world(&world));
+        self.end = Some(FinalState::from_world(&world));
         if self.broken.is_empty() && !(is_complete && left(&world).is_empty()) {
             self.broken.push(format!("a run without a fault does not end it: {outcome:?}, {:?} is left", left(&world)));
         }

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use kok_tasks::backup::{CLUSTER, ENCRYPTION, KEYS};
 use kok_tasks::snapshot::Form;
 use kok_tests::lab::{Host, Lab};
-use kokctl::backup::{BackupFile, BackupPlace, Identities, Made, Seal, Spool, read};
+use kokctl::backup::{BackupFile, BackupPlace, BackupSource, Identities, Seal, Spool, read};
 use serde_json::Value;
 
 use crate::cluster_support::cluster::kubectl;
@@ -120,6 +120,7 @@ fn with_another_key(kokctl: &Kokctl<'_>, backup: &Path) -> PathBuf {
     file.add(ENCRYPTION, contents.encryption.as_ref().unwrap().replace(known, other).as_bytes()).unwrap();
     file.add(CLUSTER, b"# nothing\n").unwrap();
     file.push(&fs::read(spool.path()).unwrap()).unwrap();
-    let made = Made { versions: contents.manifest.versions, member: contents.manifest.member, revision: contents.manifest.revision };
+    let made =
+        BackupSource { versions: contents.manifest.versions, member: contents.manifest.member, revision: contents.manifest.revision };
     file.finish(made).unwrap().keep().unwrap().path
 }

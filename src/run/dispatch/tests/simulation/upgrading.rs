@@ -18,7 +18,7 @@ thread_local! {
 
 /// What somebody types.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Command {
+pub(super) struct TypedCommand {
     turn: Turn,
     wish: Wish,
 }
@@ -38,7 +38,7 @@ fn file(world: &World) -> Cluster {
     if world.cluster.is_highly_available() { of_version(NEW) } else { alone_of_version(NEW) }
 }
 
-impl Command {
+impl TypedCommand {
     fn any(random: &mut Random, may_go_back: bool) -> Self {
         let turn = match random.below(5) {
             _ if !may_go_back => Turn::Whole,
@@ -126,7 +126,7 @@ impl History {
         for number in 0..1 + random.below(3) {
             world.token_id = format!("kokab{number}");
             if self.ground.take(&mut world, Taker::any(&mut random)) {
-                let command = Command::any(&mut random, may_go_back);
+                let command = TypedCommand::any(&mut random, may_go_back);
                 let end;
                 (world, end) = self.run_stages(world, &command, (Some(&mut random), None));
                 if self.broken.is_empty() && end == End::CutOff && random.one_in(2) {
@@ -144,7 +144,7 @@ impl History {
     }
 
     /// The same command, while the API server of a control plane is still away: whatever would go on without that goes on.
-    fn again_at_once(&mut self, mut world: World, command: &Command, random: &mut Random) -> World {
+    fn again_at_once(&mut self, mut world: World, command: &TypedCommand, random: &mut Random) -> World {
         if command.stages(&world).is_err() || !self.ground.take(&mut world, Taker { controller: "ours", take_over: true }) {
             return world;
         }
@@ -162,7 +162,7 @@ impl History {
     fn run_stages(
         &mut self,
         mut world: World,
-        command: &Command,
+        command: &TypedCommand,
         (mut random, mut away): (Option<&mut Random>, Option<&'static str>),
     ) -> (World, End) {
         self.told.push(format!("{command:?}, without the API server of {away:?}"));
@@ -181,7 +181,7 @@ impl History {
                 Ok(plan) => plan,
                 Err(refusals) => return (self.is_refused(world, format!("{refusals:?}")), End::Refused),
             };
-            let mut life = random.as_mut().map_or_else(Life::quiet, |random| Life::of_stage(random, &world));
+            let mut life = random.as_mut().map_or_else(SimulatedLife::quiet, |random| SimulatedLife::of_stage(random, &world));
             life.happenings.extend(away.take().map(|host| (0, Happening::api_server_away(host))));
             let outcome;
             (outcome, world) = self.live(world, &plan, &life);
@@ -207,7 +207,7 @@ impl History {
             return self.broken.push("hosts can't be taken over".to_owned());
         }
         world.token_id = "kokzzz".to_owned();
-        let command = Command { turn: Turn::Finish, ..Command::default() };
+        let command = TypedCommand { turn: Turn::Finish, ..TypedCommand::default() };
         let end;
         (world, end) = self.run_stages(world, &command, (None, None));
         if !self.broken.is_empty() {

@@ -24,7 +24,7 @@ fn file(version: &str, serial: &str) -> Cluster {
 fn upgraded(serial: &str) -> (Wave, Wave) {
     let mut of_planes = None;
     let mut world = upgradable(file(OLD, serial));
-    for stage in upgrading::Command::default().stages_to(file(NEW, serial), &world).unwrap() {
+    for stage in upgrading::TypedCommand::default().stages_to(file(NEW, serial), &world).unwrap() {
         let is_of_workers = stage.name == StageName::Kubelets && stage.hosts.iter().any(|host| host.starts_with("worker"));
         world.cluster = stage.cluster;
         let plan = world.plan();
