@@ -59,10 +59,10 @@ fn text(value: &Json) -> String {
 
 impl Judge<'_> {
     /// Reports a problem with something that is told; of hosts that are alike once.
-    fn report(&mut self, told: WrittenSetting<'_>, problem: Problem) {
-        let said = self.decoder.position_of(told.name, told.value, told.likely);
+    fn report(&mut self, setting: WrittenSetting<'_>, problem: Problem) {
+        let position_there = self.decoder.position_of(setting.name, setting.value, setting.likely);
         // What nobody says else a patch says.
-        let position = said.cloned().unwrap_or_else(|| self.written(&["spec.vars.kubeadm_patches"]));
+        let position = position_there.cloned().unwrap_or_else(|| self.written(&["spec.vars.kubeadm_patches"]));
         self.report_at(&position, problem);
     }
 

@@ -229,8 +229,8 @@ impl Reader<'_> {
         let known: Vec<&str> = self.declared.iter().map(AsRef::as_ref).collect();
         let is_known = |name: &str| matches!(name, super::ALL | UNGROUPED) || self.declared.contains(legacy::current(name));
         // Once for each name: what is near it is looked for among all.
-        let mut said = BTreeSet::new();
-        for mention in self.mentions.iter().filter(|mention| !is_known(&mention.name) && said.insert(mention.name.as_str())) {
+        let mut names = BTreeSet::new();
+        for mention in self.mentions.iter().filter(|mention| !is_known(&mention.name) && names.insert(mention.name.as_str())) {
             let problem = Problem::new(format!("there is no group {}", quote(&mention.name))).at(&mention.position);
             let problem =
                 with_nearest(problem.because(&*mention.because), &mention.name, &known, "write a section for it, or leave the name out");

@@ -34,15 +34,15 @@ pub(super) fn select<'a>(inventory: &'a Inventory, pattern: &str, at: &Position)
         return Err(problems);
     }
     let all = || inventory.members(ALL).unwrap_or_default();
-    let of = |role| terms.iter().filter(move |(other, _)| *other == role).map(|(_, hosts)| hosts);
+    let hosts_of = |role| terms.iter().filter(move |(other, _)| *other == role).map(|(_, hosts)| hosts);
     // As in Ansible, the order of the terms doesn't matter: first all that add, then what they share, then what goes.
     let mut seen = BTreeSet::new();
-    let begin = if of(Role::Add).next().is_some() { of(Role::Add).flatten().copied().collect() } else { all() };
+    let begin = if hosts_of(Role::Add).next().is_some() { hosts_of(Role::Add).flatten().copied().collect() } else { all() };
     let mut selected: Vec<&str> = begin.into_iter().filter(|host| seen.insert(*host)).collect();
-    for hosts in of(Role::Keep).map(|hosts| hosts.iter().collect::<BTreeSet<_>>()) {
+    for hosts in hosts_of(Role::Keep).map(|hosts| hosts.iter().collect::<BTreeSet<_>>()) {
         selected.retain(|host| hosts.contains(host));
     }
-    let removed: BTreeSet<_> = of(Role::Remove).flatten().collect();
+    let removed: BTreeSet<_> = hosts_of(Role::Remove).flatten().collect();
     selected.retain(|host| !removed.contains(host));
     if terms.is_empty() || selected.is_empty() {
         let problem = Problem::new(format!("{} names no host", quote(pattern))).at(at);

@@ -68,10 +68,10 @@ impl Machines {
         }
         let has_etcd = self.machines.iter().any(|machine| self.work_of(machine).contains(&Work::Etcd));
         let listed = self.machines.iter().map(|machine| {
-            let works = self.work_of(machine);
+            let roles = self.work_of(machine);
             // An inventory has to name the members of etcd.
-            let implied = (!has_etcd && works.contains(&Work::ControlPlane)).then_some(Work::Etcd);
-            let all: Vec<Work> = works.into_iter().chain(implied).collect();
+            let implied = (!has_etcd && roles.contains(&Work::ControlPlane)).then_some(Work::Etcd);
+            let all: Vec<Work> = roles.into_iter().chain(implied).collect();
             ListedHost {
                 name: &machine.name,
                 position: &machine.position,

@@ -83,28 +83,28 @@ impl KubeletSettings {
     /// How often it tells how its node is (`nodeStatusUpdateFrequency`; the kubelet's own default is 10 s).
     #[must_use]
     pub fn status_update_frequency(&self) -> Duration {
-        let said = self.fields.get("nodeStatusUpdateFrequency").and_then(Json::as_str).and_then(duration);
-        said.filter(|time| !time.is_zero()).unwrap_or(Duration::from_secs(10))
+        let frequency = self.fields.get("nodeStatusUpdateFrequency").and_then(Json::as_str).and_then(duration);
+        frequency.filter(|time| !time.is_zero()).unwrap_or(Duration::from_secs(10))
     }
 
     /// These settings, and over them those of `other`, of which each field, option and amount counts with its whole value. What it says of
     /// evictions counts as a whole.
     #[must_use]
     pub fn with(mut self, other: &Self) -> Self {
-        let over = |of: &mut Values, with: &Values| {
+        let over = |values: &mut Values, with: &Values| {
             // A whole map replaces what is said of its parts.
             let is_part = |known: &str| with.keys().any(|name| known.strip_prefix(name.as_str()).is_some_and(|rest| rest.starts_with('.')));
-            of.retain(|known, _| !is_part(known));
-            of.extend(with.iter().map(|(name, value)| (name.clone(), value.clone())));
+            values.retain(|known, _| !is_part(known));
+            values.extend(with.iter().map(|(name, value)| (name.clone(), value.clone())));
         };
         over(&mut self.fields, &other.fields);
         over(&mut self.options, &other.options);
         if other.eviction_hard.is_some() {
             self.eviction_hard.clone_from(&other.eviction_hard);
         }
-        for (of, with) in [(&mut self.kube_reserved, &other.kube_reserved), (&mut self.system_reserved, &other.system_reserved)] {
-            of.enabled = with.enabled.or(of.enabled);
-            of.amounts.extend(with.amounts.iter().map(|(name, amount)| (name.clone(), amount.clone())));
+        for (settings, with) in [(&mut self.kube_reserved, &other.kube_reserved), (&mut self.system_reserved, &other.system_reserved)] {
+            settings.enabled = with.enabled.or(settings.enabled);
+            settings.amounts.extend(with.amounts.iter().map(|(name, amount)| (name.clone(), amount.clone())));
         }
         self
     }

@@ -11,11 +11,11 @@ const EXTERNAL: &str = "loadbalancer_apiserver";
 /// What a port without an address is.
 const PORT: &str = "kube_apiserver_port";
 
-pub(crate) fn read<'a>(decoder: &mut Decoder, field: &Field<'a>, hosts: &[ReadHost<'_>], said: &mut Vec<FieldValue<'a>>) {
-    let Some(fields) = read_part(decoder, field, &API_ENDPOINT, said) else { return };
+pub(crate) fn read<'a>(decoder: &mut Decoder, field: &Field<'a>, hosts: &[ReadHost<'_>], values: &mut Vec<FieldValue<'a>>) {
+    let Some(fields) = read_part(decoder, field, &API_ENDPOINT, values) else { return };
     if fields.get("address").is_some() {
-        said.retain(|said| said.variable != PORT);
-        said.push(FieldValue { variable: EXTERNAL, field: field.clone() });
+        values.retain(|value| value.variable != PORT);
+        values.push(FieldValue { variable: EXTERNAL, field: field.clone() });
     }
     let planes = hosts.iter().filter(|host| host.roles.as_ref().is_some_and(|(roles, _)| roles.control_plane)).count();
     if let Some(field) = fields.get("loadBalancer").filter(|field| field.is_text("localhost") && planes == 1) {

@@ -78,7 +78,7 @@ fn defaults() -> Network {
 pub(crate) fn read<'a>(
     decoder: &mut Decoder,
     field: Option<Field<'a>>,
-    said: &mut Vec<FieldValue<'a>>,
+    values: &mut Vec<FieldValue<'a>>,
 ) -> Option<(Network, Option<Addon>)> {
     let Some(field) = field else {
         return Some((defaults(), None));
@@ -86,7 +86,7 @@ pub(crate) fn read<'a>(
     let fields = decoder.fields(&field, &NETWORK)?;
     let network = read_fields(decoder, &fields);
     if let Some(field) = fields.get("nodeLocalDNS") {
-        read_part(decoder, &field, &NODE_LOCAL_DNS, said);
+        read_part(decoder, &field, &NODE_LOCAL_DNS, values);
     }
     let is_known = fields.get("plugin").is_none_or(|field| NetworkPlugin::ALL.iter().any(|plugin| field.is_text(plugin.as_str())));
     let by_manifest = fields.get("plugin").is_some_and(|field| field.is_text(NetworkPlugin::Manifest.as_str()));

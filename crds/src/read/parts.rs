@@ -200,27 +200,27 @@ const PARTS: [(&str, &Part); 6] = [
 ];
 /// What a spec says of variables by its fields.
 pub(crate) fn read<'a>(decoder: &mut Decoder, spec: &Fields<'a>) -> Vec<FieldValue<'a>> {
-    let mut said = Vec::new();
+    let mut values = Vec::new();
     for (name, part) in PARTS {
         // A list is of what is declared for the hosts, and says nothing of variables.
         let is_list = |field: &Field<'_>| name == "hostResources" && matches!(field.node.value, Value::List(_));
         let field = spec.get(name).filter(|field| !is_list(field));
-        field.and_then(|field| read_part(decoder, &field, part, &mut said));
+        field.and_then(|field| read_part(decoder, &field, part, &mut values));
     }
-    said
+    values
 }
 
 /// What a part says of variables, with the parts of it, and all of its fields.
-pub(super) fn read_part<'a>(decoder: &mut Decoder, field: &Field<'a>, part: &Part, said: &mut Vec<FieldValue<'a>>) -> Option<Fields<'a>> {
+pub(super) fn read_part<'a>(decoder: &mut Decoder, field: &Field<'a>, part: &Part, values: &mut Vec<FieldValue<'a>>) -> Option<Fields<'a>> {
     let fields = decoder.fields(field, &part.form)?;
     for leaf in part.leaves {
         let Some(item) = fields.get(leaf.name) else { continue };
         if FieldValue::is_setting(leaf.variable) || is_right(decoder, &item, &leaf.kind) {
-            said.push(FieldValue { variable: leaf.variable, field: item });
+            values.push(FieldValue { variable: leaf.variable, field: item });
         }
     }
     for (name, part) in part.inner {
-        fields.get(name).and_then(|field| read_part(decoder, &field, part, said));
+        fields.get(name).and_then(|field| read_part(decoder, &field, part, values));
     }
     Some(fields)
 }

@@ -92,10 +92,10 @@ fn check_addresses(values: &mut HostValues<'_>, host: &str, address: Option<&Nod
 
 /// Whoever writes down where etcd and the API server are counts on it.
 fn check_members(values: &mut HostValues<'_>, groups: &Groups<'_>, items: &[Node]) {
-    let said = |item: &Node, name: &str| item.entry(name).map(|entry| spelled(&entry.node));
+    let text_field = |item: &Node, name: &str| item.entry(name).map(|entry| spelled(&entry.node));
     let member = |host: &&str| -> Option<EtcdHost> {
-        let item = items.iter().find(|item| said(item, "name").as_deref() == Some(*host))?;
-        Some(((*host).to_owned(), said(item, "address")?))
+        let item = items.iter().find(|item| text_field(item, "name").as_deref() == Some(*host))?;
+        Some(((*host).to_owned(), text_field(item, "address")?))
     };
     let ports: Vec<Node> = SERVER_PORTS.into_iter().flat_map(|name| values.known(name)).collect();
     let port = server_port(ports.iter());

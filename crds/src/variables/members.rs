@@ -22,10 +22,10 @@ pub(crate) type EtcdHost = (String, String);
 pub(crate) fn other_members(name: &str, node: &Node, members: &[EtcdHost], port: &str) -> Option<Problem> {
     let own: BTreeSet<String> = members.iter().map(|member| part(name, member, port)).collect();
     let is_of_server = is_of_server(name);
-    let said = parts(node);
+    let pieces = parts(node);
     let is_itself = |place: &String| ITSELF.iter().any(|host| *place == server(host, port));
-    let is_right = if is_of_server { said.iter().all(|place| own.contains(place) || is_itself(place)) } else { said == own };
-    if said.is_empty() || is_right {
+    let is_right = if is_of_server { pieces.iter().all(|place| own.contains(place) || is_itself(place)) } else { pieces == own };
+    if pieces.is_empty() || is_right {
         return None;
     }
     let own: Vec<String> = own.iter().map(|part| quote(part)).collect();
@@ -45,8 +45,8 @@ fn server(host: &str, port: &str) -> String {
 }
 
 /// The port of the API servers, as the variables say it that may.
-pub(crate) fn server_port<'a>(mut said: impl Iterator<Item = &'a Node>) -> String {
-    said.next().map_or_else(|| API_SERVER_PORT.to_string(), spelled)
+pub(crate) fn server_port<'a>(mut nodes: impl Iterator<Item = &'a Node>) -> String {
+    nodes.next().map_or_else(|| API_SERVER_PORT.to_string(), spelled)
 }
 
 /// Those variables.

@@ -63,29 +63,29 @@ pub(super) fn kubelets(judge: &mut Judge<'_>, known: Option<&Known>, settings: &
     let components = &settings.components;
     let mut seen: Vec<(KubeletSettings, Roles)> = Vec::new();
     for (index, host) in hosts.iter().enumerate().filter_map(|(index, host)| Some((index, host.host.as_ref()?))) {
-        let told = (kubelet_settings(components, host), host.roles);
-        if host.roles.is_node() && !seen.contains(&told) {
-            let kubelet = Kubelet { settings: told.0.clone(), likely: vec![format!("spec.hosts[{index}].")] };
+        let own = (kubelet_settings(components, host), host.roles);
+        if host.roles.is_node() && !seen.contains(&own) {
+            let kubelet = Kubelet { settings: own.0.clone(), likely: vec![format!("spec.hosts[{index}].")] };
             check(judge, &kubelet, &|name| gates::is_kubelets_on(known?, settings, name));
             ports::ports(judge, settings, host, &kubelet);
-            seen.push(told);
+            seen.push(own);
         }
     }
 }
 
 /// As kubeadm and kokctl make it: the configuration of all, the user's patches, and what the host is told otherwise.
 fn kubelet_settings(components: &Components, host: &Host) -> KubeletSettings {
-    let mut told = components.kubelet_of(host);
+    let mut settings = components.kubelet_of(host);
     let of_all = &components.kubelet.fields;
     for patch in components.patches.iter().filter(|patch| patch.target == patches::TARGET) {
         for (name, value) in patches::patched_fields(&patch.patch) {
-            let is_otherwise = told.fields.get(&name) != of_all.get(&name);
+            let is_otherwise = settings.fields.get(&name) != of_all.get(&name);
             if !is_otherwise {
-                told.fields.insert(name, value.clone());
+                settings.fields.insert(name, value.clone());
             }
         }
     }
-    told
+    settings
 }
 
 const HIGH: Name = ("imageGCHighThresholdPercent", "image-gc-high-threshold");
@@ -130,17 +130,17 @@ fn images(judge: &mut Judge<'_>, kubelet: &Kubelet) {
 
 fn shutdown(judge: &mut Judge<'_>, kubelet: &Kubelet) {
     let (whole, critical) = (kubelet.time(SHUTDOWN).unwrap_or_default(), kubelet.time(CRITICAL).unwrap_or_default());
-    let said = |name: Name| kubelet.setting(name).map_or_else(|| "0s".to_owned(), |(_, value)| text(value));
+    let period = |name: Name| kubelet.setting(name).map_or_else(|| "0s".to_owned(), |(_, value)| text(value));
     if critical > whole {
         let problem =
-            Problem::new(format!("critical pods have {} of the {} that a host waits for its pods", said(CRITICAL), said(SHUTDOWN)));
+            Problem::new(format!("critical pods have {} of the {} that a host waits for its pods", period(CRITICAL), period(SHUTDOWN)));
         let problem = problem.because("the kubelet does not start with that: the time of critical pods is part of the whole");
         let hint = "write kubelet_shutdown_grace_period, and kubelet_shutdown_grace_period_critical_pods that is not longer";
         kubelet.blame(judge, &[CRITICAL], problem.hint(hint));
     }
     let too_short = |time: Duration| !time.is_zero() && time < Duration::from_secs(1);
     for name in [(whole, SHUTDOWN), (critical, CRITICAL)].into_iter().filter(|(time, _)| too_short(*time)).map(|(_, name)| name) {
-        let problem = Problem::new(format!("`{}` cannot be {}", name.0, quote(&said(name))));
+        let problem = Problem::new(format!("`{}` cannot be {}", name.0, quote(&period(name))));
         kubelet.blame(judge, &[name], problem.because("the kubelet takes 0s, or a second and more").hint("write such a time"));
     }
     if !whole.is_zero() && kubelet.setting(("shutdownGracePeriodByPodPriority", "")).is_some_and(|(_, value)| value != &Json::Array(vec![]))

@@ -80,14 +80,14 @@ fn is_list_of_processors(text: &str) -> bool {
 
 /// What is kept from pods of a resource, with the amounts that are kept where only that something is kept is said.
 fn reserved(kubelet: &Kubelet, resource: &str) -> f64 {
-    let of = |reserved: &Reserved, usual: [(&str, f64); 2]| {
-        let said = reserved.amounts.get(resource).and_then(|text| values::amount(text));
+    let amount_of = |reserved: &Reserved, usual: [(&str, f64); 2]| {
+        let given = reserved.amounts.get(resource).and_then(|text| values::amount(text));
         let usual = usual.into_iter().find(|(name, _)| *name == resource && reserved.enabled == Some(true)).map(|(_, amount)| amount);
-        said.or(usual).unwrap_or_default()
+        given.or(usual).unwrap_or_default()
     };
     let settings = &kubelet.settings;
-    of(&settings.kube_reserved, [("cpu", 0.1), ("memory", 268_435_456.0)])
-        + of(&settings.system_reserved, [("cpu", 0.5), ("memory", 536_870_912.0)])
+    amount_of(&settings.kube_reserved, [("cpu", 0.1), ("memory", 268_435_456.0)])
+        + amount_of(&settings.system_reserved, [("cpu", 0.5), ("memory", 536_870_912.0)])
 }
 
 /// What it keeps of memory has to be on some part of the host's memory, to the byte.

@@ -22,11 +22,11 @@ pub(super) fn ciphers(judge: &mut Judge<'_>, known: &Known, settings: &Settings)
     let kubelets = settings.components.kubelets();
     let of_fields = kubelets.filter_map(|kubelet| Some(WrittenSetting::new(Program::Kubelet, FIELD, kubelet.fields.get(FIELD)?)));
     let all: Vec<WrittenSetting<'_>> = etcd.into_iter().chain(of_options).chain(of_fields).collect();
-    for told in all {
-        for name in names(told.value).iter().filter(|name| !known.ciphers.contains(name)) {
+    for setting in all {
+        for name in names(setting.value).iter().filter(|name| !known.ciphers.contains(name)) {
             let problem = Problem::new(format!("{} is no cipher that Kubernetes and etcd know", quote(name)));
             let problem = problem.because("who is told to use it does not start; names are those of IANA, as Go has them");
-            judge.report(told, with_nearest(problem, name, &known.ciphers, &format!("write one of these: {}", good(known))));
+            judge.report(setting, with_nearest(problem, name, &known.ciphers, &format!("write one of these: {}", good(known))));
         }
     }
     for (program, component) in servers(settings) {
@@ -52,10 +52,10 @@ fn good(known: &Known) -> String {
     good.copied().collect::<Vec<_>>().join(", ")
 }
 
-fn without_http2(judge: &mut Judge<'_>, known: &Known, (program, name, oldest): (Program, &str, &str), said: &Values) {
-    let Some(value) = said.get(name) else { return };
+fn without_http2(judge: &mut Judge<'_>, known: &Known, (program, name, oldest): (Program, &str, &str), options: &Values) {
+    let Some(value) = options.get(name) else { return };
     let names = names(value);
-    let is_newer = said.get(oldest).and_then(Json::as_str) == Some("VersionTLS13");
+    let is_newer = options.get(oldest).and_then(Json::as_str) == Some("VersionTLS13");
     let is_right = names.is_empty() || names.iter().any(|name| OF_HTTP2.contains(name) || !known.ciphers.contains(name));
     if is_newer || is_right {
         return;

@@ -119,14 +119,14 @@ pub(crate) fn kubelet_flags(decoder: &mut Decoder, field: &Field<'_>, to: &mut V
 /// Gates as a list of `Name=true`, or as a map.
 pub(crate) fn gates(decoder: &mut Decoder, field: &Field<'_>, to: &mut BTreeMap<String, bool>) {
     const RULE: &str = "it is a list of `Name=true` and `Name=false`";
-    let said: Vec<(String, Option<bool>, Field<'_>)> = match &field.node.value {
+    let items: Vec<(String, Option<bool>, Field<'_>)> = match &field.node.value {
         Value::Map(entries) => {
             let item = |entry: &'_ crate::tree::Entry| (entry.key.clone(), crate::variables::flag(&entry.node));
             entries.iter().map(|entry| (item(entry).0, item(entry).1, Field { path: field.path.clone(), node: &entry.node })).collect()
         }
         _ => decoder.texts(field, RULE).into_iter().map(|(text, item)| (gate(text).0, gate(text).1, item)).collect(),
     };
-    for (name, value, item) in said {
+    for (name, value, item) in items {
         let is_name = name.starts_with(|c: char| c.is_ascii_alphabetic()) && name.chars().all(|c| c.is_ascii_alphanumeric());
         let problem = match value {
             Some(value) if is_name && !to.contains_key(&name) => {

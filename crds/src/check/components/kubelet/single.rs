@@ -33,8 +33,8 @@ pub(super) fn check(judge: &mut Judge<'_>, kubelet: &Kubelet, is_on: IsOn<'_>) {
 
 /// A value that the kubelet does not start with: what it has to be, and what to write.
 fn refuse(judge: &mut Judge<'_>, kubelet: &Kubelet, name: Name, rule: &str, hint: &str) {
-    let Some((said, value)) = kubelet.setting(name) else { return };
-    let shown = if said == name.0 || name.0.starts_with(&format!("{said}.")) { name.0 } else { said };
+    let Some((field, value)) = kubelet.setting(name) else { return };
+    let shown = if field == name.0 || name.0.starts_with(&format!("{field}.")) { name.0 } else { field };
     let problem = Problem::new(format!("`{shown}` of the kubelet cannot be {}", quote(&text(value))));
     kubelet.blame(judge, &[name], problem.because(format!("{rule}, and the kubelet does not start otherwise")).hint(hint));
 }
