@@ -166,8 +166,8 @@ pub(crate) fn encryption_summary(cluster: &Cluster) -> String {
 /// The scheduler's KubeSchedulerConfiguration; none if nobody says anything of it. Beside it the scheduler reads over its option `profiling`.
 pub(crate) fn scheduler_configuration(cluster: &Cluster) -> Option<String> {
     let components = &cluster.settings.components;
-    let said: &Values = &components.scheduler_configuration;
-    let mut fields = nested(said.iter().map(|(name, value)| (name.clone(), value.clone())));
+    let configuration: &Values = &components.scheduler_configuration;
+    let mut fields = nested(configuration.iter().map(|(name, value)| (name.clone(), value.clone())));
     if let Some(value) = components.scheduler.options.get("profiling") {
         let is_on = value.as_bool().unwrap_or_else(|| value.as_str() != Some("false"));
         fields.insert("enableProfiling".to_owned(), is_on.into());
@@ -177,5 +177,5 @@ pub(crate) fn scheduler_configuration(cluster: &Cluster) -> Option<String> {
     if let Json::Object(connection) = fields.entry("clientConnection").or_insert_with(|| json!({})) {
         connection.insert("kubeconfig".to_owned(), "/etc/kubernetes/scheduler.conf".into());
     }
-    (!said.is_empty()).then(|| format!("{:#}\n", Json::Object(fields)))
+    (!configuration.is_empty()).then(|| format!("{:#}\n", Json::Object(fields)))
 }

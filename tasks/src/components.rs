@@ -103,9 +103,9 @@ fn api_server(cluster: &Cluster) -> Result<PodDocument, TemplateError> {
     }
     for group in [&security.oidc, &security.audit, &security.audit_webhook].into_iter().filter(|group| group.enabled) {
         let is_option = |name: &&String| ["audit-", "oidc-"].iter().any(|beginning| name.starts_with(beginning));
-        let said =
+        let settings =
             group.values.iter().filter(|(name, _)| is_option(name) && (*name != "oidc-ca-file" || !group.values.contains_key("authority")));
-        options.extend(said.map(|(name, value)| (name.clone(), value.clone())));
+        options.extend(settings.map(|(name, value)| (name.clone(), value.clone())));
     }
     let mut pod = pod(&audit_options(options, &security.audit), &components.api_server);
     if !files.is_empty() || security.encryption.enabled {

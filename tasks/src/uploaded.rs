@@ -155,9 +155,10 @@ pub fn read(text: &str) -> Result<KubeadmDocuments, Unreadable> {
         serde_saphyr::from_multiple_with_options(text, options).map_err(|error| Unreadable(first_line(&error.to_string())))?;
     let mut read = KubeadmDocuments::default();
     for document in documents {
-        let said = |key: &str| document.get(key).and_then(Value::as_str).map(str::to_owned);
+        let text_field = |key: &str| document.get(key).and_then(Value::as_str).map(str::to_owned);
         let missing = |key: &str| Unreadable(format!("a document has no `{key}`"));
-        let (api_version, kind) = (said("apiVersion").ok_or_else(|| missing("apiVersion"))?, said("kind").ok_or_else(|| missing("kind"))?);
+        let (api_version, kind) =
+            (text_field("apiVersion").ok_or_else(|| missing("apiVersion"))?, text_field("kind").ok_or_else(|| missing("kind"))?);
         if !api_version.starts_with("kubeadm.k8s.io/") {
             continue;
         }

@@ -114,15 +114,15 @@ impl Manifest {
     /// # Errors
     /// [`WrongParts`] where anything differs, or what every backup has is missing.
     pub fn check(&self, found: &[PartSum]) -> Result<(), WrongParts> {
-        let mut said: BTreeMap<&str, &PartSum> = self.parts.iter().map(|part| (part.name.as_str(), part)).collect();
+        let mut parts: BTreeMap<&str, &PartSum> = self.parts.iter().map(|part| (part.name.as_str(), part)).collect();
         for part in found {
-            match said.remove(part.name.as_str()) {
+            match parts.remove(part.name.as_str()) {
                 None => return Err(WrongParts::Strange(part.name.clone())),
                 Some(is) if is != part => return Err(WrongParts::Differs(part.name.clone())),
                 Some(_) => {}
             }
         }
-        if let Some(name) = said.keys().next() {
+        if let Some(name) = parts.keys().next() {
             return Err(WrongParts::Missing((*name).to_owned()));
         }
         let has = |name: &str| found.iter().any(|part| part.name == name);

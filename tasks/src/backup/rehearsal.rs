@@ -56,12 +56,12 @@ const PHASES: [(&str, &str); 5] = [
 impl Rehearsed {
     /// Reads what the script says. Nothing where it did not come to its end.
     #[must_use]
-    pub fn read(said: &str) -> Option<Self> {
+    pub fn read(output: &str) -> Option<Self> {
         let mut moments: BTreeMap<&str, f64> = BTreeMap::new();
         let (mut revision, mut keys, mut is_whole) = (None, None, false);
         let (mut kinds, mut now) = (Vec::new(), BTreeMap::new());
         let (mut clock, mut started) = (None, None);
-        for line in said.lines() {
+        for line in output.lines() {
             let (word, rest) = line.split_once(' ').unwrap_or((line, ""));
             match word {
                 "at" => moments.extend(rest.split_once(' ').and_then(|(name, up)| Some((name, up.parse().ok()?)))),

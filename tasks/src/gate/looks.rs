@@ -73,7 +73,7 @@ fn second_viewpoint(cluster: &Cluster, seen: &Seen) -> Option<(String, Looks)> {
         Some(EtcdState::Ready(_)) => false,
         None => seen.is_unreachable(&host.name),
     });
-    let said = &seen.observations(&speaks.name).etcd_peers;
-    let looks: Looks = silent.map(member_url).filter(|url| !said.contains_key(url)).map(Look::EtcdPeerHealth).collect();
+    let answers = &seen.observations(&speaks.name).etcd_peers;
+    let looks: Looks = silent.map(member_url).filter(|url| !answers.contains_key(url)).map(Look::EtcdPeerHealth).collect();
     (!looks.is_empty()).then(|| (speaks.name.clone(), looks))
 }

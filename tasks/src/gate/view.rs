@@ -249,8 +249,8 @@ fn state(
 fn said_by_others(cluster: &Cluster, seen: &Seen, host: &Host) -> Option<bool> {
     let url = member_url(host);
     let healthy = membership::answering(cluster, seen).filter(|(other, member)| other.name != host.name && member.has_leader);
-    let said: Vec<&String> = healthy.filter_map(|(other, _)| seen.observations(&other.name).etcd_peers.get(&url)).collect();
-    (!said.is_empty()).then(|| said.iter().any(|said| *said == ETCD_HEALTHY))
+    let answers: Vec<&String> = healthy.filter_map(|(other, _)| seen.observations(&other.name).etcd_peers.get(&url)).collect();
+    (!answers.is_empty()).then(|| answers.iter().any(|answer| *answer == ETCD_HEALTHY))
 }
 
 fn plane(cluster: &Cluster, seen: &Seen, host: &Host) -> Plane {

@@ -72,7 +72,7 @@ fn left(view: &HostView<'_>, names: &[String]) -> (Objects, Objects) {
     let prune = if view.inputs.prune { Prune::All } else { Prune::Objects };
     let wanted = wanted(view);
     let others = AddonRecord::addons(state).filter(|name| !names.iter().any(|wanted| wanted == name));
-    let of = |name: &str| AddonRecord::find(state, name).map(|record| record.gone(wanted.iter())).unwrap_or_default();
-    let divided = others.map(|name| (name, divided(of(name), prune)));
+    let gone_of = |name: &str| AddonRecord::find(state, name).map(|record| record.gone(wanted.iter())).unwrap_or_default();
+    let divided = others.map(|name| (name, divided(gone_of(name), prune)));
     divided.map(|(name, (gone, kept))| ((name.to_owned(), gone), (name.to_owned(), kept))).unzip()
 }

@@ -184,15 +184,15 @@ fn make_cluster(view: &HostView<'_>) -> Result<Configuration, Refusal> {
 
 /// What comes of a cluster without an address that moves. That one is in certificates alone: no manifest is another one for it, and none is made
 /// anew when it comes, changes or goes.
-fn unmoved<T>(view: &HostView<'_>, of: impl FnOnce(&HostView<'_>) -> Result<T, Refusal>) -> Result<T, Refusal> {
+fn unmoved<T>(view: &HostView<'_>, make: impl FnOnce(&HostView<'_>) -> Result<T, Refusal>) -> Result<T, Refusal> {
     if view.cluster().virtual_address().is_none() {
-        return of(view);
+        return make(view);
     }
     let mut cluster = view.cluster().clone();
     cluster.settings.api_endpoint.virtual_address = None;
     let inputs = Inputs { cluster: &cluster, ..*view.inputs };
     // What is made of it is another one.
-    of(&HostView { inputs: &inputs, configurations: &Configurations::default(), ..*view })
+    make(&HostView { inputs: &inputs, configurations: &Configurations::default(), ..*view })
 }
 
 /// The sum of what kube-proxy and CoreDNS are made from: of the configuration, and of how CoreDNS is patched. Where one control plane speaks
@@ -214,9 +214,9 @@ pub(super) fn etcd_endpoints(cluster: &Cluster) -> Vec<String> {
 }
 
 /// What a configuration says of this host, then what it says of the cluster.
-fn whole(view: &HostView<'_>, of: (DocumentKind, Makes), founding: Option<Founding>) -> Result<String, Refusal> {
+fn whole(view: &HostView<'_>, kind: (DocumentKind, Makes), founding: Option<Founding>) -> Result<String, Refusal> {
     let of_host = render("kubeadm/init.yaml.j2", &ControlPlaneDocument::new(view.cluster(), view.host)?)?;
-    Ok(format!("{of_host}---\n{}", common(view, of, founding)?))
+    Ok(format!("{of_host}---\n{}", common(view, kind, founding)?))
 }
 
 /// Whom a configuration is of: the host whose manifests are made by it, or the cluster into which it is uploaded.
@@ -228,7 +228,7 @@ enum DocumentKind {
     Cluster,
 }
 
-fn common(view: &HostView<'_>, (of, makes): (DocumentKind, Makes), founding: Option<Founding>) -> Result<String, Refusal> {
+fn common(view: &HostView<'_>, (kind, makes): (DocumentKind, Makes), founding: Option<Founding>) -> Result<String, Refusal> {
     #[derive(Serialize)]
     struct Context<'a> {
         #[serde(flatten)]
@@ -247,7 +247,7 @@ fn common(view: &HostView<'_>, (of, makes): (DocumentKind, Makes), founding: Opt
     let etcd_endpoints = if cluster.has_etcd_units() { etcd_endpoints(cluster) } else { Vec::new() };
     let document = ControlPlaneDocument::new(cluster, view.host)?.of_version(makes.version(view)).emulating(makes.emulates(view));
     // What is uploaded is of no host.
-    let (document, otherwise) = match of {
+    let (document, otherwise) = match kind {
         DocumentKind::Host => (document.of_programs(cluster, view.host), FOUNDING),
         DocumentKind::Alone => (document.of_programs(cluster, view.host).alone(cluster, view.host), FOUNDING),
         DocumentKind::Cluster => (document, JOINING),

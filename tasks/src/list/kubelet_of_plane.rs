@@ -86,9 +86,10 @@ pub(super) fn is_turn(view: &HostView<'_>) -> Result<bool, Refusal> {
 fn has_others(view: &HostView<'_>) -> bool {
     let (cluster, host) = (view.cluster(), view.host);
     let Some(versions) = &view.observations().versions else { return false };
-    let emulates = |of: &Installed| of.emulates.map(|(major, minor)| format!("{major}.{minor}"));
-    let is_other =
-        |of: &Installed| of.all().any(|is| is != cluster.plane_version(host)) || emulates(of).as_deref() != cluster.emulated_version(host);
+    let emulates = |installed: &Installed| installed.emulates.map(|(major, minor)| format!("{major}.{minor}"));
+    let is_other = |installed: &Installed| {
+        installed.all().any(|is| is != cluster.plane_version(host)) || emulates(installed).as_deref() != cluster.emulated_version(host)
+    };
     [API_SERVER].into_iter().chain(CONTROLLERS).filter_map(|program| versions.get(program)).any(is_other)
 }
 

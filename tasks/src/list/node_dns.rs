@@ -90,7 +90,7 @@ pub(super) fn is_on(view: &HostView<'_>) -> bool {
 fn corefile(cluster: &Cluster) -> Result<String, Refusal> {
     let dns = &cluster.settings.node_dns;
     let zone = |zone: &'_ kok_crds::model::DnsZone| zone.servers.iter().map(ToString::to_string).collect::<Vec<_>>();
-    let zones = dns.zones.iter().map(|of| Zone { names: &of.names, servers: zone(of), cache_seconds: of.cache_seconds });
+    let zones = dns.zones.iter().map(|own| Zone { names: &own.names, servers: zone(own), cache_seconds: own.cache_seconds });
     let at = if dns.metrics_at_host { "{$HOST_IP}" } else { "" };
     let context = Corefile {
         zones: zones.collect(),

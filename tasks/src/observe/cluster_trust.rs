@@ -35,8 +35,8 @@ fi
 pub(super) fn read(sections: &[Section<'_>]) -> Result<Result<ClusterTrust, String>, ParseError> {
     let text = text_of(sections, "cluster-trust")?;
     let Some(lines) = text.trim_end().strip_suffix("done") else {
-        let said = text.trim();
-        return Ok(Err(if said.is_empty() { "the API server does not answer".to_owned() } else { said.chars().take(400).collect() }));
+        let answer = text.trim();
+        return Ok(Err(if answer.is_empty() { "the API server does not answer".to_owned() } else { answer.chars().take(400).collect() }));
     };
     let mut trust = ClusterTrust::default();
     for line in lines.lines() {

@@ -81,7 +81,7 @@ fn last_complaints(log: &str) -> Option<String> {
 /// as klog's lines do with the level and the date, or is what cobra prints when a program ends (`Error: …`).
 fn complaint(line: &str) -> Option<String> {
     let text = line.splitn(4, ' ').nth(3)?.trim();
-    let said = if let Ok(entry) = serde_json::from_str::<Entry>(text) {
+    let complaint = if let Ok(entry) = serde_json::from_str::<Entry>(text) {
         let bad = ["warn", "error", "fatal", "panic", "dpanic"].contains(&entry.level.as_str());
         bad.then(|| entry.error.map_or_else(|| entry.msg.clone(), |error| format!("{}: {error}", entry.msg)))
     } else {
@@ -89,7 +89,7 @@ fn complaint(line: &str) -> Option<String> {
         let message = || text.split_once("] ").map_or(text, |(_, message)| message).to_owned();
         if is_klog { Some(message()) } else { text.starts_with("Error: ").then(|| text.to_owned()) }
     };
-    said.map(|said| said.chars().take(LONGEST).collect())
+    complaint.map(|complaint| complaint.chars().take(LONGEST).collect())
 }
 
 #[cfg(test)]

@@ -25,8 +25,8 @@ fi
 pub(super) fn read(sections: &[Section<'_>]) -> Result<TokenSecrets, ParseError> {
     let text = text_of(sections, "token-secrets")?;
     let Some(lines) = text.trim_end().strip_suffix("done") else {
-        let said = text.trim();
-        return Ok(Err(if said.is_empty() { "the API server does not answer".to_owned() } else { said.chars().take(400).collect() }));
+        let answer = text.trim();
+        return Ok(Err(if answer.is_empty() { "the API server does not answer".to_owned() } else { answer.chars().take(400).collect() }));
     };
     let secrets = lines.lines().map(|line| {
         let (name, head) = line.split_once(' ').ok_or_else(|| ParseError::new("token-secrets", line))?;

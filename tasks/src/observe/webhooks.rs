@@ -57,8 +57,8 @@ pub(super) fn read(sections: &[Section<'_>]) -> Result<Webhooks, ParseError> {
     let lines: Vec<&str> = text.lines().collect();
     let end = lines.iter().position(|line| *line == "done");
     let Some((webhooks, services)) = end.and_then(|end| lines.split_at_checked(end)) else {
-        let said = text.trim();
-        return Ok(Err(if said.is_empty() { "the API server does not answer".to_owned() } else { said.chars().take(400).collect() }));
+        let answer = text.trim();
+        return Ok(Err(if answer.is_empty() { "the API server does not answer".to_owned() } else { answer.chars().take(400).collect() }));
     };
     let silent: BTreeSet<&str> = services.iter().filter_map(|line| line.strip_suffix(' ')).collect();
     let answered = |webhook: Webhook| Webhook { answers: !silent.contains(&*webhook.service), ..webhook };

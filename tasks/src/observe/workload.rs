@@ -25,13 +25,13 @@ pub(super) fn push(script: &mut String, nodes: &BTreeSet<String>) {
 
 /// What runs on these nodes; or what was said instead.
 pub(super) fn read(sections: &[Section<'_>], nodes: &BTreeSet<String>) -> Result<SeenWorkload, ParseError> {
-    let said = |text: &str| text.trim().chars().take(200).collect::<String>();
+    let shortened = |text: &str| text.trim().chars().take(200).collect::<String>();
     let budgets = text_of(sections, "kube-budgets")?;
-    let Some(budgets) = read_budgets(budgets) else { return Ok(Err(said(budgets))) };
+    let Some(budgets) = read_budgets(budgets) else { return Ok(Err(shortened(budgets))) };
     let mut workload = Workload { budgets, ..Workload::default() };
     for node in nodes {
         let text = String::from_utf8_lossy(body_of(sections, "kube-pods", node)?);
-        let Some(pods) = read_pods(&text) else { return Ok(Err(said(&text))) };
+        let Some(pods) = read_pods(&text) else { return Ok(Err(shortened(&text))) };
         workload.pods.insert(node.clone(), pods);
     }
     Ok(Ok(workload))

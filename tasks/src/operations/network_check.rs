@@ -191,7 +191,7 @@ fn parsed(report: &str) -> Option<Vec<Answer>> {
 fn unasked(reports: &BTreeMap<String, String>) -> Option<String> {
     let without = reports.iter().filter(|(_, report)| parsed(report).is_none());
     let (late, silent): (Vec<_>, Vec<_>) = without.partition(|(_, report)| report.starts_with(NOT_ASKED));
-    let said = |report: &str| report.trim().chars().take(200).collect::<String>();
+    let shortened = |report: &str| report.trim().chars().take(200).collect::<String>();
     let left = match late.len() {
         0 => String::new(),
         count => format!("; there was no time left to ask {count} more"),
@@ -199,10 +199,10 @@ fn unasked(reports: &BTreeMap<String, String>) -> Option<String> {
     match silent.as_slice() {
         [] if late.is_empty() => None,
         [] => Some(format!("there was no time to ask {} of {} pods: this control plane is slow", late.len(), reports.len())),
-        [(node, report)] => Some(format!("the pod of node {node} could not be asked: {}{left}", said(report))),
+        [(node, report)] => Some(format!("the pod of node {node} could not be asked: {}{left}", shortened(report))),
         [(_, first), ..] => {
             let nodes: Vec<&str> = silent.iter().map(|(node, _)| node.as_str()).collect();
-            Some(format!("the pods of the nodes {} could not be asked; of the first: {}{left}", nodes.join(", "), said(first)))
+            Some(format!("the pods of the nodes {} could not be asked; of the first: {}{left}", nodes.join(", "), shortened(first)))
         }
     }
 }

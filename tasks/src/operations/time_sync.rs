@@ -49,7 +49,7 @@ impl TimeSynchronised {
 
 /// What chronyd says of each of its sources; nothing of one that has none, as before it is configured.
 fn describe_sources(sources: &[TimeSource]) -> String {
-    let said = |source: &TimeSource| {
+    let describe = |source: &TimeSource| {
         let state = match (source.answers, source.mark) {
             (false, _) if source.name.parse::<IpAddr>().is_ok() => "does not answer",
             (false, _) => "has no address or does not answer",
@@ -59,6 +59,6 @@ fn describe_sources(sources: &[TimeSource]) -> String {
         };
         format!("{} {state}", source.name)
     };
-    let said: Vec<String> = sources.iter().take(MOST_SOURCES).map(said).collect();
-    if said.is_empty() { String::new() } else { format!(": {}", said.join(", ")) }
+    let described: Vec<String> = sources.iter().take(MOST_SOURCES).map(describe).collect();
+    if described.is_empty() { String::new() } else { format!(": {}", described.join(", ")) }
 }

@@ -97,8 +97,8 @@ fn unknown(cluster: &Cluster, seen: &Seen) -> Option<Refusal> {
         cluster.control_planes().find_map(|host| Some((host, seen.observations(&host.name).encrypted_values.as_ref()?)))?;
     let values = match values {
         Ok(values) => values,
-        Err(said) => {
-            let refusal = at(host, "etcd does not say what its values are encrypted with").because(said.clone());
+        Err(reason) => {
+            let refusal = at(host, "etcd does not say what its values are encrypted with").because(reason.clone());
             return Some(refusal.hint("repeat the command when `kokctl etcd status` shows all members").passing());
         }
     };

@@ -109,8 +109,8 @@ impl<'a> Inputs<'a> {
     }
 
     /// The image of a component that this release names.
-    pub(super) fn release_image(&self, component: &str, of: &Version, architecture: &str) -> Result<&'a BundleImage, Refusal> {
-        let release = self.release_of(of)?;
+    pub(super) fn release_image(&self, component: &str, version: &Version, architecture: &str) -> Result<&'a BundleImage, Refusal> {
+        let release = self.release_of(version)?;
         let reference = release.images.get(component).ok_or_else(|| {
             Refusal::new(format!("Kubernetes {} of the bundle names no image of {component}", release.version))
                 .hint("build or fetch the bundle again")

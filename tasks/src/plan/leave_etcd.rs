@@ -149,8 +149,8 @@ fn too_few(cluster: &Cluster, wanted: &Leaving<'_>, seen: &Seen) -> Option<Refus
     let (_, list) = answering(cluster, seen).find(|(host, member)| stays(host) && member.has_leader)?;
     let goes = |peer: &&EtcdPeer| cluster.etcd_hosts().any(|host| !stays(&host) && peer.peer_url == peer_url(host));
     let (gone, left): (Vec<&EtcdPeer>, Vec<&EtcdPeer>) = list.members.iter().filter(|peer| has_vote(peer)).partition(goes);
-    let works = |peer: &&EtcdPeer| answering(cluster, seen).any(|(host, member)| member.has_leader && peer.peer_url == peer_url(host));
-    let (well, ill): (Vec<&EtcdPeer>, Vec<&EtcdPeer>) = left.iter().copied().partition(works);
+    let is_well = |peer: &&EtcdPeer| answering(cluster, seen).any(|(host, member)| member.has_leader && peer.peer_url == peer_url(host));
+    let (well, ill): (Vec<&EtcdPeer>, Vec<&EtcdPeer>) = left.iter().copied().partition(is_well);
     let need = left.len() / 2 + 1;
     let names = listed(ill.iter().map(|peer| peer.name.as_str()));
     (!gone.is_empty() && well.len() < need).then(|| {
@@ -235,13 +235,13 @@ fn even(cluster: &Cluster, wanted: &Leaving<'_>, seen: &Seen) -> Option<Refusal>
     let (_, list) = answering(cluster, seen).find(|(host, _)| !wanted.hosts.contains(&host.name))?;
     let goes = |peer: &&EtcdPeer| wanted.hosts.iter().filter_map(|name| cluster.host(name)).any(|host| peer.peer_url == peer_url(host));
     let (gone, left): (Vec<&EtcdPeer>, Vec<&EtcdPeer>) = list.members.iter().filter(|peer| has_vote(peer)).partition(goes);
-    let works = |peer: &&EtcdPeer| {
+    let is_leaving = |peer: &&EtcdPeer| {
         let host = cluster.etcd_hosts().find(|host| peer.peer_url == peer_url(host));
         host.is_some_and(|host| why(peer, host, seen) == Removal::Leaving)
     };
     // A member that does not work is better gone, whatever is left.
     let left = wanted.members.unwrap_or(left.len());
-    if wanted.even || left % 2 == 1 || !gone.iter().any(works) {
+    if wanted.even || left % 2 == 1 || !gone.iter().any(is_leaving) {
         return None;
     }
     let (hosts, one) = if cluster.has_etcd_units() { ("members", "member") } else { ("control planes", "control plane") };

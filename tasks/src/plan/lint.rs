@@ -95,7 +95,7 @@ fn restarts(step: &Step, seen: &Seen) -> Option<&'static str> {
     let has_api_server = on_host.api_server == Some(ApiServerState::Ready);
     let is_active = |unit: &str| on_host.units.get(unit).is_some_and(|unit| unit.active == "active");
     let runs_unit = |unit: &Unit, name: &str| unit.name == name && unit.goal == UnitGoal::Running;
-    let (what, works) = match &step.action {
+    let (what, is_at_work) = match &step.action {
         Action::Operation(Operation::StaticPods(StaticPods { component: Component::Etcd, .. })) => ("a member of etcd", has_member),
         Action::Operation(Operation::StaticPods(_) | Operation::EndApiServer(_) | Operation::PlaneRests(_)) => {
             ("an API server", has_api_server)
@@ -110,7 +110,7 @@ fn restarts(step: &Step, seen: &Seen) -> Option<&'static str> {
         }
         _ => return None,
     };
-    works.then_some(what)
+    is_at_work.then_some(what)
 }
 
 fn is_ready_node(host: &str, seen: &Seen) -> bool {

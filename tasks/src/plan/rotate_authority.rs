@@ -136,7 +136,7 @@ pub fn may_end_authority(cluster: &Cluster, kind: AuthorityKind, seen: &Seen) ->
     };
     match speaker(cluster, seen).and_then(|host| seen.observations(&host.name).older_pods.as_ref()) {
         None => unknown("no API server was asked"),
-        Some(Err(said)) => unknown(said),
+        Some(Err(reason)) => unknown(reason),
         Some(Ok(pods)) => {
             let pods = pods.before(spread_seconds(cluster, seen));
             if pods.is_empty() {
@@ -222,9 +222,9 @@ pub fn may_begin_authority(cluster: &Cluster, kind: AuthorityKind, seen: &Seen) 
     let at = |host: &Host, what: &str| Refusal::new(what).at(format!("host {} ({})", host.name, host.address));
     let broken = |host: &Host| {
         let observed = seen.observations(&host.name);
-        if let Some(ApiServerState::NotReady(said)) = &observed.api_server {
+        if let Some(ApiServerState::NotReady(output)) = &observed.api_server {
             let refusal = at(host, "its API server is not ready, and has to know the new authority");
-            return Some(refusal.because(said.lines().next().unwrap_or_default().trim().to_owned()));
+            return Some(refusal.because(output.lines().next().unwrap_or_default().trim().to_owned()));
         }
         let is_needed = kind == AuthorityKind::Etcd && host.roles.etcd;
         (is_needed && !is_voting_member(seen, host))

@@ -79,8 +79,8 @@ const LONGEST_REQUEST: Duration = Duration::from_secs(60);
 const RESERVE: Duration = Duration::from_secs(5);
 
 fn longest_request(cluster: &Cluster) -> Duration {
-    let said = cluster.settings.components.api_server.options.get("request-timeout").and_then(|text| go_duration(text.as_str()?));
-    said.unwrap_or(LONGEST_REQUEST) + RESERVE
+    let timeout = cluster.settings.components.api_server.options.get("request-timeout").and_then(|text| go_duration(text.as_str()?));
+    timeout.unwrap_or(LONGEST_REQUEST) + RESERVE
 }
 
 /// Some dozens of objects are written in a second: so many seconds are some hundred thousand objects.

@@ -96,8 +96,8 @@ impl Running {
     }
 
     /// Names of hosts of which a map has another version.
-    pub(super) fn others<'a>(of: &'a BTreeMap<String, Version>, than: &Version) -> Vec<&'a str> {
-        of.iter().filter(|(_, version)| *version != than).map(|(host, _)| host.as_str()).collect()
+    pub(super) fn others<'a>(versions: &'a BTreeMap<String, Version>, than: &Version) -> Vec<&'a str> {
+        versions.iter().filter(|(_, version)| *version != than).map(|(host, _)| host.as_str()).collect()
     }
 }
 

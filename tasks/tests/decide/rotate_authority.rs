@@ -48,7 +48,7 @@ impl Story {
     fn of_world(mut world: World, kind: AuthorityKind) -> Self {
         let first = world.cluster.control_planes().next().unwrap().name.clone();
         let old = world.hosts[&first].text(&file(kind)).to_owned();
-        world.told.insert(AuthorityKind::Kubernetes, PemSet::parse(world.hosts[&first].text(&file(AuthorityKind::Kubernetes))));
+        world.published.insert(AuthorityKind::Kubernetes, PemSet::parse(world.hosts[&first].text(&file(AuthorityKind::Kubernetes))));
         for host in world.cluster.hosts.clone() {
             let here = world.host(&host.name);
             // What was issued to it when it joined.

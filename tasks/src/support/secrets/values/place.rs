@@ -160,8 +160,8 @@ impl<'a> NamedPlace<'a> {
         let start = lines::start(text, self.name);
         let line = text.get(start..lines::end(text, start))?;
         let beginning = lines::beginning(line);
-        let said = line.get(beginning..)?;
-        Some((beginning > 0, said.len() - said.trim_start_matches([' ', '\t']).len()))
+        let value = line.get(beginning..)?;
+        Some((beginning > 0, value.len() - value.trim_start_matches([' ', '\t']).len()))
     }
 
     /// How far in the name begins, if nothing stands before it on its line, and whether a journal does.
