@@ -203,8 +203,8 @@ impl Failure {
 
     fn labelled(&self, label: &str) -> String {
         let parts = [("     at", &self.at), ("because", &self.cause()), ("   hint", &self.hint)];
-        let said = parts.into_iter().filter_map(|(label, text)| Some((label, text.as_ref()?)));
-        let lines = said.map(|(label, text)| format!("\n{label}: {}", printable(text).replace('\n', "\n         ")));
+        let present = parts.into_iter().filter_map(|(label, text)| Some((label, text.as_ref()?)));
+        let lines = present.map(|(label, text)| format!("\n{label}: {}", printable(text).replace('\n', "\n         ")));
         format!("{label}: {}", printable(&self.what)) + &lines.collect::<String>()
     }
 
@@ -217,8 +217,8 @@ impl Failure {
 
     /// What the journal has.
     #[must_use]
-    pub fn from_record(kind: Kind, told: &FailureRecord) -> Self {
-        let FailureRecord { what, at, because, hint } = told.clone();
+    pub fn from_record(kind: Kind, record: &FailureRecord) -> Self {
+        let FailureRecord { what, at, because, hint } = record.clone();
         Self { at, because, hint, ..Self::new(kind, what) }
     }
 

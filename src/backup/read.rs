@@ -244,13 +244,13 @@ fn at_end(mut rest: impl Read) -> Result<(), Trouble> {
 }
 
 fn failure(path: &Path, trouble: &Trouble) -> Failure {
-    let of = |what: &str, because: String, hint: &str| {
+    let failed = |what: &str, because: String, hint: &str| {
         Failure::new(Kind::Input, what).at(path.display().to_string()).because(because).hint(hint)
     };
     match trouble {
         Trouble::Closed(Closed::NoIdentity) => {
             let because = "it is encrypted, and neither a private key nor a passphrase was named".to_owned();
-            of(
+            failed(
                 "the backup can't be opened",
                 because,
                 "name the file with a key that it was written for (--identity FILE), or with its passphrase (--passphrase-file FILE)",
@@ -258,11 +258,11 @@ fn failure(path: &Path, trouble: &Trouble) -> Failure {
         }
         Trouble::Closed(closed @ Closed::OtherIdentity) => {
             let hint = "name a private key that it was written for; `age-keygen -y FILE` prints the public key of one. Nothing was changed";
-            of("the backup can't be opened", closed.to_string(), hint)
+            failed("the backup can't be opened", closed.to_string(), hint)
         }
         Trouble::Closed(closed @ Closed::OtherPassphrase) => {
             let hint = "name the file with its passphrase (--passphrase-file FILE), or with a private key that it was written for (--identity FILE). Nothing was changed";
-            of("the backup can't be opened", closed.to_string(), hint)
+            failed("the backup can't be opened", closed.to_string(), hint)
         }
         Trouble::Spool(error) => {
             let failure = Failure::new(Kind::Internal, "the snapshot can't be unpacked").because(error.to_string());
@@ -271,10 +271,10 @@ fn failure(path: &Path, trouble: &Trouble) -> Failure {
         Trouble::Disk(error) | Trouble::Closed(Closed::Disk(error)) => match error.kind() {
             ErrorKind::UnexpectedEof => damaged(path, "it is cut off".to_owned()),
             ErrorKind::InvalidData | ErrorKind::Other => damaged(path, format!("it was changed or cut off after it was written ({error})")),
-            _ => of("the backup can't be read", error.to_string(), "name a file that `kokctl backup create` has written"),
+            _ => failed("the backup can't be read", error.to_string(), "name a file that `kokctl backup create` has written"),
         },
         Trouble::Parts(WrongParts::Format(_)) => {
-            of("the backup can't be read", trouble.to_string(), "take the kokctl that has written it, or a later one")
+            failed("the backup can't be read", trouble.to_string(), "take the kokctl that has written it, or a later one")
         }
         _ => damaged(path, trouble.to_string()),
     }

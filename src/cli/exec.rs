@@ -72,9 +72,9 @@ pub(super) async fn run(arguments: &Arguments) -> Result<(), Vec<Failure>> {
     if arguments.json {
         print_json(&document(&ordered))?;
     } else {
-        let said: Vec<(&str, &Executed)> = ordered.iter().filter_map(|(host, left)| Some((*host, left.as_ref().ok()?))).collect();
-        text::outputs(&said).iter().for_each(|text| line(text));
-        text::errors(&said).iter().for_each(|text| status_line(text));
+        let executed: Vec<(&str, &Executed)> = ordered.iter().filter_map(|(host, left)| Some((*host, left.as_ref().ok()?))).collect();
+        text::outputs(&executed).iter().for_each(|text| line(text));
+        text::errors(&executed).iter().for_each(|text| status_line(text));
         status_line(&text::summary(&ordered));
     }
     match failures(&ordered) {

@@ -186,12 +186,12 @@ async fn bundle_of_releases(
 ) -> Result<BundleFolder, Vec<Failure>> {
     let one = |failure: Failure| vec![failure];
     let (folder, catalog) = (cache().map_err(one)?, arguments.catalog().map_err(one)?);
-    let of = |architectures| Request { kubernetes: kubernetes.clone(), ..request_of(cluster, architectures) };
+    let request_for = |architectures| Request { kubernetes: kubernetes.clone(), ..request_of(cluster, architectures) };
     // What the catalog lacks is said before anybody is bothered.
-    items(&catalog, &of(["amd64".to_owned()].into())).map_err(one)?;
+    items(&catalog, &request_for(["amd64".to_owned()].into())).map_err(one)?;
     let context = process::context_by(process::controller().unwrap_or_else(|_| Controller::nobody()), transport.clone());
     let architectures = engine::architectures(&context, cluster).await?;
-    let items = items(&catalog, &of(architectures)).map_err(one)?;
+    let items = items(&catalog, &request_for(architectures)).map_err(one)?;
     let releases: Vec<String> = kubernetes.iter().map(ToString::to_string).collect();
     let connection = arguments.connection(Some(cluster)).map_err(one)?;
     let (licences, folder_of) = (catalog.licences(), &folder);

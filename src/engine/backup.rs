@@ -194,12 +194,12 @@ async fn write(context: &Context, request: &BackupRequest<'_>, links: &Links, so
         file.add(ENCRYPTION, configuration.expose())?;
     }
     file.add(CLUSTER, request.description.as_bytes())?;
-    let (taken, said) = fetch_snapshot(links, (&member, form), |piece| file.push(piece), &context.events).await?;
+    let (taken, output) = fetch_snapshot(links, (&member, form), |piece| file.push(piece), &context.events).await?;
     if let Some((host, before)) = &configuration {
         has_all(before, &configuration_of(links, host).await?)?;
     }
     let kubernetes = kubernetes.unwrap_or_else(|| cluster.kubernetes_version.clone()).to_string();
     let versions = BackupVersions { kokctl: env!("CARGO_PKG_VERSION").to_owned(), kubernetes, etcd: etcd_version };
     let made = BackupSource { versions, member: member.clone(), revision: Some(revision).filter(|revision| *revision > 0) };
-    taken.and_then(|()| file.finish(made)).map_err(|failure| with_host_output(failure, &member, said.as_deref()))
+    taken.and_then(|()| file.finish(made)).map_err(|failure| with_host_output(failure, &member, output.as_deref()))
 }

@@ -166,12 +166,12 @@ fn seen_of(cluster: &Cluster, seen: &Seen, shown: &Shown, now: i64) -> Vec<HeldC
     let hosts = cluster.hosts.iter().filter(|host| is_ours(cluster, seen, &host.name));
     let of_host = |host: &Host| {
         let observed = seen.observations(&host.name);
-        let told = |held: Held| {
+        let held_certificate = |held: Held| {
             let at = if let CertificateUser::Shown { port, .. } = held.user { shown.get(&(host.name.clone(), port)) } else { None };
             let running = held.running(cluster, observed, at);
             HeldCertificate::from_held(&host.name, held, running, now)
         };
-        in_use::held_certificates(cluster, host, observed).into_iter().map(told).collect::<Vec<_>>()
+        in_use::held_certificates(cluster, host, observed).into_iter().map(held_certificate).collect::<Vec<_>>()
     };
     hosts.flat_map(of_host).collect()
 }

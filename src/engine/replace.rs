@@ -98,8 +98,8 @@ pub async fn replace(
     let Some(swap) = run.unless_stopped(swap(cluster, removal, tolerance, context)).await? else {
         return drive(&run, Stages::new(leaves(cluster, removal), [Stage::Become(Apply { request })])).await;
     };
-    let of = |hosts| Removal { hosts, follows: Follows::Apply, ..removal.clone() };
-    let (first, then) = (of(&swap.first), of(&swap.then));
+    let removal_of = |hosts| Removal { hosts, follows: Follows::Apply, ..removal.clone() };
+    let (first, then) = (removal_of(&swap.first), removal_of(&swap.then));
     let between = ApplyRequest { cluster: &swap.between, ..request.clone() };
     let rest = [Stage::Become(Apply { request: &between }), leaves(cluster, &then), Stage::Become(Apply { request })];
     drive(&run, Stages::new(leaves(&swap.between, &first), rest)).await

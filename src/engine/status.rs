@@ -120,8 +120,8 @@ fn looks(cluster: &Cluster, host: &Host) -> Looks {
 fn seen_of(cluster: &Cluster, seen: &Seen, drift: Drift) -> ClusterStatus {
     let speaker = speaker(cluster, seen).map(|host| host.name.as_str()).unwrap_or_default();
     // What another cluster's API server says of nodes of the same names would be taken for this one's.
-    let told = Some(seen.observations(speaker)).filter(|_| is_ours(cluster, seen, speaker));
-    let kubernetes = told.and_then(|told| told.kubernetes.as_ref());
+    let observed = Some(seen.observations(speaker)).filter(|_| is_ours(cluster, seen, speaker));
+    let kubernetes = observed.and_then(|observed| observed.kubernetes.as_ref());
     let asked = cluster.control_planes().any(|host| seen.facts(&host.name).is_some());
     let without_node = if kubernetes.is_some() || asked { "none" } else { "unknown" };
     let versions = Versions::from_seen(cluster, seen);
@@ -130,7 +130,7 @@ fn seen_of(cluster: &Cluster, seen: &Seen, drift: Drift) -> ClusterStatus {
     ClusterStatus {
         cluster: cluster.name.clone(),
         api_server: ApiServerHealth::from_seen(cluster, seen, speaker),
-        endpoint: Endpoint::new(cluster, seen, told),
+        endpoint: Endpoint::new(cluster, seen, observed),
         drift,
         hosts,
         certificates: certificates::certificates(cluster, seen, Clock::seconds()),

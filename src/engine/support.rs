@@ -27,7 +27,8 @@ const OF_ONE: (usize, usize) = (96 << 10, 1 << 20);
 /// [`Failure`]s of the file or of keys that it names; then nobody was contacted.
 pub async fn support(context: &Context, cluster: &Cluster) -> Result<BTreeMap<String, Result<String, Failure>>, Vec<Failure>> {
     let (links, unreachable) = connect_each(cluster, |_| true, &context.transport, &context.events).await?;
-    let mut said: BTreeMap<String, Result<String, Failure>> = unreachable.into_iter().map(|(host, failure)| (host, Err(failure))).collect();
+    let mut answers: BTreeMap<String, Result<String, Failure>> =
+        unreachable.into_iter().map(|(host, failure)| (host, Err(failure))).collect();
     let most = (MOST_BYTES / cluster.hosts.len().max(1)).clamp(OF_ONE.0, OF_ONE.1);
     let mut asking: JoinSet<(String, Result<String, Failure>)> = JoinSet::new();
     for host in &cluster.hosts {
@@ -39,9 +40,9 @@ pub async fn support(context: &Context, cluster: &Cluster) -> Result<BTreeMap<St
         });
     }
     while let Some(asked) = asking.join_next().await {
-        said.extend(asked.ok());
+        answers.extend(asked.ok());
     }
-    Ok(said)
+    Ok(answers)
 }
 
 /// What a host has said, as it is passed on. Where it was cut off, so is its last line: what is left of one may be the half of a secret.

@@ -141,7 +141,7 @@ fn of_whole<'a>(cluster: &'a Cluster, selection: &'a Selection, means: &'a Means
 async fn check(cluster: &Cluster, means: &Means<'_>) -> Result<(), Error> {
     let report = engine::check(means.context, cluster, cluster).await?;
     let failed = report.checks.iter().flat_map(|check| &check.findings).filter(|finding| finding.status == CheckStatus::Failed);
-    let failures: Vec<Failure> = failed.map(|finding| Failure::from_record(Kind::Host, &finding.told)).collect();
+    let failures: Vec<Failure> = failed.map(|finding| Failure::from_record(Kind::Host, &finding.record)).collect();
     if failures.is_empty() { Ok(()) } else { Err(Error::Refused(failures)) }
 }
 

@@ -10,8 +10,9 @@ use super::object;
 pub(super) fn until(data: Option<&Value>, seconds: i64, now: i64) -> i64 {
     let time = |text: &str| text.parse::<jiff::Timestamp>().ok().map(jiff::Timestamp::as_second);
     let began = data.and_then(|data| time(object::text(data, "/status/startTime")?)).unwrap_or(now);
-    let said = data.and_then(|data| data.pointer("/spec/activeDeadlineSeconds")).and_then(Value::as_i64).filter(|seconds| *seconds > 0);
-    if let Some(seconds) = said {
+    let seconds_asked =
+        data.and_then(|data| data.pointer("/spec/activeDeadlineSeconds")).and_then(Value::as_i64).filter(|seconds| *seconds > 0);
+    if let Some(seconds) = seconds_asked {
         return began.saturating_add(seconds);
     }
     let approved = data.and_then(|data| object::condition(data, "conditions", "Approved"));

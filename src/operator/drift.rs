@@ -157,12 +157,12 @@ impl Check {
     }
 
     async fn tell(&self, cluster: &DynamicObject, found: Result<FoundDrift, Failure>) -> Checked {
-        let said = match &found {
+        let patch = match &found {
             Ok(found) => found.to_status(&Clock::rfc3339()),
             Err(failure) => unknown(failure, &Clock::rfc3339()),
         };
         let (clusters, operations) = (self.shared.clusters(self.key.group), self.shared.operations(self.key.group));
-        let written = timeout(ANSWER, cluster_status::write((&clusters, &operations), cluster, None, said)).await;
+        let written = timeout(ANSWER, cluster_status::write((&clusters, &operations), cluster, None, patch)).await;
         if !matches!(written, Ok(Ok(()))) {
             tracing::warn!(cluster = %self.key, "what was found on the hosts can't be written");
             return Checked::Unanswered;
@@ -221,8 +221,8 @@ impl FoundDrift {
 
     /// Whether there is something that the Cluster's status does not say yet.
     fn is_news(&self, cluster: &Value) -> bool {
-        let was = object::condition(cluster, "clusterConditions", DRIFTED);
-        self.changes > 0 && was.is_none_or(|was| was.get("status").is_none_or(|status| status != "True"))
+        let condition = object::condition(cluster, "clusterConditions", DRIFTED);
+        self.changes > 0 && condition.is_none_or(|condition| condition.get("status").is_none_or(|status| status != "True"))
     }
 
     fn message(&self) -> String {
@@ -233,18 +233,18 @@ impl FoundDrift {
     }
 
     fn to_status(&self, now: &str) -> StatusPatch {
-        let said = StatusPatch::default().field("drift", json!({"checkedAt": now, "changes": self.changes, "steps": self.steps}));
+        let patch = StatusPatch::default().field("drift", json!({"checkedAt": now, "changes": self.changes, "steps": self.steps}));
         match self.changes {
-            0 => said.condition(DRIFTED, false, "AsDescribed", ""),
-            _ => said.condition(DRIFTED, true, "HostsDiffer", self.message()),
+            0 => patch.condition(DRIFTED, false, "AsDescribed", ""),
+            _ => patch.condition(DRIFTED, true, "HostsDiffer", self.message()),
         }
     }
 }
 
 /// What is said of hosts that a run has just made as they are to be.
-pub(super) fn none(said: StatusPatch) -> StatusPatch {
+pub(super) fn none(patch: StatusPatch) -> StatusPatch {
     let drift = json!({"checkedAt": Clock::rfc3339(), "changes": 0, "steps": []});
-    said.condition(DRIFTED, false, "Applied", "").field("drift", drift)
+    patch.condition(DRIFTED, false, "Applied", "").field("drift", drift)
 }
 
 fn unknown(failure: &Failure, now: &str) -> StatusPatch {

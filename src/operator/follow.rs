@@ -174,7 +174,7 @@ impl Host {
         if (self.state.as_str(), self.message.as_str()) == (state, message) {
             return;
         }
-        let was = std::mem::replace(&mut self.state, state.to_owned());
+        let before = std::mem::replace(&mut self.state, state.to_owned());
         self.message = message.to_owned();
         let (host, because) = (name.to_owned(), message.to_owned());
         seen.push(FollowedEvent::Event(match state {
@@ -184,7 +184,7 @@ impl Host {
             }
             "Unreachable" => EventKind::HostLeftOut { host, because },
             "Lost" => EventKind::HostLost { host, because },
-            "Running" if was == "Lost" => EventKind::HostBack { host, after_milliseconds: 0, restarted: false },
+            "Running" if before == "Lost" => EventKind::HostBack { host, after_milliseconds: 0, restarted: false },
             _ => return,
         }));
     }

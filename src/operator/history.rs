@@ -28,11 +28,11 @@ fn limit(text: &str) -> Option<usize> {
 impl History {
     /// How many are kept of a group, where an option says so many; nothing as long as it is not known what its ConfigMap says.
     pub(super) fn limit_for(&self, group: Group, option: usize) -> Option<usize> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).get(&group).map(|said| said.unwrap_or(option))
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).get(&group).map(|limit| limit.unwrap_or(option))
     }
 
-    fn take(&self, group: Group, said: Option<usize>) {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).insert(group, said);
+    fn take(&self, group: Group, limit: Option<usize>) {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).insert(group, limit);
     }
 
     /// Reads what the ConfigMaps in the operator's own namespace say now. What can't be read stays as it was.
@@ -40,8 +40,8 @@ impl History {
         let api: Api<ConfigMap> = Api::namespaced(shared.client.clone(), &shared.own);
         for group in &shared.settings.groups {
             let Ok(Ok(found)) = timeout(ANSWER, api.get_opt(&format!("{}-config", group.label()))).await else { continue };
-            let said = found.and_then(|map| limit(map.data?.get(LIMIT)?));
-            self.take(*group, said);
+            let kept = found.and_then(|map| limit(map.data?.get(LIMIT)?));
+            self.take(*group, kept);
         }
     }
 }

@@ -127,7 +127,7 @@ impl OperationLife {
             }
             if !is_dry && keeps_kubeconfig(&verbs, place) {
                 self.outputs(task).await?;
-                self.say(|said| self.of_standing(said, "Succeeded", String::new())).await;
+                self.say(|patch| self.of_standing(patch, "Succeeded", String::new())).await;
             }
             self.is_done(task, place + 1 < tasks.len()).await;
         }
@@ -150,7 +150,7 @@ impl OperationLife {
         let Some(task) = tasks.first() else { return };
         let schedule = task.cluster.settings.backup.schedule.as_ref().map_or(Value::Null, |schedule| schedule.to_string().into());
         if self.found.cluster.data.pointer("/status/backupSchedule").unwrap_or(&Value::Null) != &schedule {
-            self.say(|said| said.field("backupSchedule", schedule)).await;
+            self.say(|patch| patch.field("backupSchedule", schedule)).await;
         }
     }
 

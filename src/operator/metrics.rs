@@ -116,8 +116,8 @@ impl Metrics {
     }
 
     /// A cluster is so, or is no more.
-    pub(super) fn cluster(&self, key: &ClusterKey, told: Option<ClusterMetrics>) {
-        self.clusters.take(key, told);
+    pub(super) fn cluster(&self, key: &ClusterKey, metrics: Option<ClusterMetrics>) {
+        self.clusters.take(key, metrics);
     }
 
     /// All of it, as Prometheus reads it.

@@ -111,9 +111,9 @@ impl Teller {
             ..ObjectReference::default()
         };
         tokio::spawn(async move {
-            while let Some(told) = receiver.recv().await {
-                let type_ = if told.is_warning { EventType::Warning } else { EventType::Normal };
-                let (reason, note) = (told.reason.to_owned(), Some(fitted(&told.note, MOST_NOTE)));
+            while let Some(object_event) = receiver.recv().await {
+                let type_ = if object_event.is_warning { EventType::Warning } else { EventType::Normal };
+                let (reason, note) = (object_event.reason.to_owned(), Some(fitted(&object_event.note, MOST_NOTE)));
                 let event = Event { type_, reason, note, action: "Operate".to_owned(), secondary: None };
                 if let Ok(Err(error)) = timeout(ANSWER, recorder.publish(&event, &reference)).await {
                     tracing::warn!(%error, "an Event can't be written");
@@ -124,8 +124,8 @@ impl Teller {
     }
 
     /// Tells it.
-    pub(super) fn tell(&self, told: ObjectEvent) {
-        let _ = self.0.send(told);
+    pub(super) fn tell(&self, object_event: ObjectEvent) {
+        let _ = self.0.send(object_event);
     }
 }
 
@@ -143,7 +143,7 @@ impl EventsSink {
 
 impl Sink for EventsSink {
     fn take(&mut self, event: &event::Event) {
-        let told = match &event.kind {
+        let object_event = match &event.kind {
             EventKind::PlanMade { steps, changes } => {
                 ObjectEvent::normal("PlanMade", format!("{changes} of {steps} steps change something"))
             }
@@ -157,7 +157,7 @@ impl Sink for EventsSink {
             EventKind::SnapshotTaken { path, .. } => ObjectEvent::normal("SnapshotTaken", format!("the snapshot of etcd is in {path}")),
             _ => return,
         };
-        self.teller.tell(told);
+        self.teller.tell(object_event);
     }
 }
 

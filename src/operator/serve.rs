@@ -123,13 +123,13 @@ impl ServeLoop {
         all
     }
 
-    fn take(&mut self, (of, event): WatchEvent) {
+    fn take(&mut self, (watch, event): WatchEvent) {
         match event {
             Ok(event) => {
-                let touched = self.stores.take(of, event);
+                let touched = self.stores.take(watch, event);
                 self.due.extend(touched);
             }
-            Err(error) => tracing::warn!(group = of.0.name(), %error, "the watch is interrupted"),
+            Err(error) => tracing::warn!(group = watch.0.name(), %error, "the watch is interrupted"),
         }
     }
 

@@ -85,7 +85,7 @@ impl Served {
         // What stands among variables is known by the operation that has read them last.
         let schedule = if names_variables(data) { "/status/backupSchedule" } else { "/spec/backup/schedule" };
         // Said when a cluster works, and taken back when it is taken down.
-        let has_kubeconfig = data.pointer("/status/certificates").is_some_and(|said| !said.is_null());
+        let has_kubeconfig = data.pointer("/status/certificates").is_some_and(|value| !value.is_null());
         Self {
             uid: meta.uid.clone().unwrap_or_default(),
             generation: meta.generation.unwrap_or_default(),
@@ -124,8 +124,8 @@ fn names_variables(cluster: &Value) -> bool {
 impl ServedDrift {
     fn from_cluster(cluster: &Value, is_declarative: bool) -> Self {
         let policy = object::text(cluster, "/spec/operator/driftPolicy");
-        let said = object::text(cluster, "/spec/operator/driftInterval").and_then(interval_seconds);
-        let interval = said.and_then(|seconds| i64::try_from(seconds).ok()).unwrap_or(DRIFT_SECONDS);
+        let seconds_asked = object::text(cluster, "/spec/operator/driftInterval").and_then(interval_seconds);
+        let interval = seconds_asked.and_then(|seconds| i64::try_from(seconds).ok()).unwrap_or(DRIFT_SECONDS);
         let checked = object::text(cluster, "/status/drift/checkedAt").and_then(|at| at.parse::<jiff::Timestamp>().ok());
         Self {
             // Nobody logs in to hosts of whom that was not asked.

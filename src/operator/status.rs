@@ -101,7 +101,8 @@ impl OperationStatus {
 
     /// As a merge patch of what stood there before, no longer than a status may be. What is not said any more is taken out.
     pub(super) fn patch(&self, before: &Value, now: &str) -> Value {
-        let conditions = |of: &Condition| of.json(super::object::condition(before, "conditions", of.kind), self.generation, now);
+        let conditions =
+            |condition: &Condition| condition.json(super::object::condition(before, "conditions", condition.kind), self.generation, now);
         let conditions: Vec<Value> = self.conditions.iter().map(conditions).collect();
         let mut status = json!({
             "action": self.action, "status": self.phase.kubeans(), "phase": self.phase.word(), "startTime": self.start, "endTime": self.end,

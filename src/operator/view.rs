@@ -161,8 +161,8 @@ impl Operation {
         };
         let accepted = object::condition(data, "conditions", "Accepted");
         let behind = accepted.and_then(|it| it.get("message")?.as_str()?.strip_prefix(object::BEHIND).map(str::to_owned));
-        let said = accepted.filter(|it| it.get("status").is_some_and(|status| status == "False"));
-        let said = said.and_then(|it| it.get("reason")?.as_str());
+        let refusal = accepted.filter(|it| it.get("status").is_some_and(|status| status == "False"));
+        let refusal = refusal.and_then(|it| it.get("reason")?.as_str());
         Self {
             name: meta.name.clone().unwrap_or_default(),
             uid: meta.uid.clone().unwrap_or_default(),
@@ -170,7 +170,7 @@ impl Operation {
             score: annotation(key.group.score_annotation()).and_then(|score| score.parse().ok()).unwrap_or_default(),
             life,
             behind,
-            refused: said.and_then(|said| REASONS.into_iter().find(|reason| *reason == said)),
+            refused: refusal.and_then(|refusal| REASONS.into_iter().find(|reason| *reason == refusal)),
             has_job: object::text(data, "/status/jobRef/name").is_some_and(|name| !name.is_empty()) && life != Life::Begun,
             is_wanted: annotation(object::TAKE_OVER).is_some_and(|value| value != "false"),
             is_cancelled: annotation(object::CANCEL).is_some_and(|value| value != "false") || meta.deletion_timestamp.is_some(),

@@ -139,12 +139,12 @@ impl Collected {
             return Err(RunError::Unknown { host, reason: gone });
         };
         if !self.framer.began() {
-            let said = last_line(&said_before).or_else(|| last_line(&self.framer.noise.bytes));
-            return Err(not_begun(host, user, &status, said));
+            let output = last_line(&said_before).or_else(|| last_line(&self.framer.noise.bytes));
+            return Err(not_begun(host, user, &status, output));
         }
         if matches!(status, ExitStatus::Exited(_)) && !self.framer.ended() {
-            let said = last_line(&stderr.bytes).map_or_else(String::new, |said| format!(": {said}"));
-            return Err(RunError::Unknown { host, reason: format!("the shell gave up inside the script{said}") });
+            let output = last_line(&stderr.bytes).map_or_else(String::new, |output| format!(": {output}"));
+            return Err(RunError::Unknown { host, reason: format!("the shell gave up inside the script{output}") });
         }
         Ok(Output {
             status,
@@ -159,12 +159,12 @@ impl Collected {
 
 /// The command ended before our shell said its first word. Which of its parts failed is told by the exit code alone: texts differ
 /// between versions, and between sudo and sudo-rs.
-fn not_begun(host: String, user: &str, status: &ExitStatus, said: Option<String>) -> RunError {
+fn not_begun(host: String, user: &str, status: &ExitStatus, output: Option<String>) -> RunError {
     let user = user.to_owned();
     match status {
         // sudo says 1 when it refuses; login shells say 1 (csh), 126 or 127 when there is no sudo.
-        ExitStatus::Exited(1 | 126 | 127) if user != "root" => RunError::SudoRefused { host, user, with_password: false, said },
-        _ => RunError::NoShell { host, user, said },
+        ExitStatus::Exited(1 | 126 | 127) if user != "root" => RunError::SudoRefused { host, user, with_password: false, output },
+        _ => RunError::NoShell { host, user, output },
     }
 }
 

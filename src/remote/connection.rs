@@ -208,11 +208,11 @@ impl Connection {
             info!(host = self.inner.host, user = self.inner.user, "sudo {}", answer.in_words());
             Ok::<_, RunError>(answer)
         });
-        let SudoAnswer::Refused { with_password, said } = learning.await? else {
+        let SudoAnswer::Refused { with_password, output: reason } = learning.await? else {
             return Ok(());
         };
         let (host, user) = (self.inner.host.clone(), self.inner.user.clone());
-        Err(RunError::SudoRefused { host, user, with_password: *with_password, said: said.clone() })
+        Err(RunError::SudoRefused { host, user, with_password: *with_password, output: reason.clone() })
     }
 
     /// Has a command run on a channel of its own. What it said is in no log: it may be a secret.

@@ -96,8 +96,8 @@ impl Journey<'_> {
                         Login::Needed(identities) => session.login(target, *identities, self.deadlines).await.map_err(here),
                     };
                 }
-                Err(ConnectFault::Dropped { said: Some(said), .. }) if said.contains(PENALTY) => ConnectFault::Penalty { said },
-                Err(ConnectFault::Dropped { said, .. }) => ConnectFault::Dropped { attempts, said },
+                Err(ConnectFault::Dropped { output: Some(output), .. }) if output.contains(PENALTY) => ConnectFault::Penalty { output },
+                Err(ConnectFault::Dropped { output, .. }) => ConnectFault::Dropped { attempts, output },
                 Err(ConnectFault::Broken { reason, .. }) => ConnectFault::Broken { attempts, reason },
                 Err(fault) => fault,
             };

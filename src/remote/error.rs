@@ -53,7 +53,7 @@ pub enum ConnectFault {
     #[error("it refuses connections from here for a while")]
     Penalty {
         /// What it said.
-        said: String,
+        output: String,
     },
     /// There is no way to the host.
     #[error("it is unreachable")]
@@ -75,7 +75,7 @@ pub enum ConnectFault {
         /// How often we tried.
         attempts: u32,
         /// What it sent before, if anything.
-        said: Option<String>,
+        output: Option<String>,
     },
     /// The connection ended after the server's greeting and before its host key was there, each time we tried: the link broke, or the
     /// server went down.
@@ -226,7 +226,7 @@ pub enum RunError {
         /// Whether it was given a password, of which one try was made.
         with_password: bool,
         /// What sudo said.
-        said: Option<String>,
+        output: Option<String>,
     },
     /// The script was not started because no POSIX shell answered.
     #[error("{host}: the login of {user} does not start a shell")]
@@ -236,7 +236,7 @@ pub enum RunError {
         /// The login.
         user: String,
         /// What came instead.
-        said: Option<String>,
+        output: Option<String>,
     },
     /// Nobody knows whether the script ran, or how far. Only looking at the host can tell.
     #[error("{host}: the outcome of the script is unknown")]

@@ -14,8 +14,8 @@ impl ConnectError {
             ConnectFault::Unreachable { source } | ConnectFault::Unresolved { source, .. } => Some(source.to_string()),
             ConnectFault::TimedOut { .. } => None,
             ConnectFault::NoTunnel { reason } => Some(reason.clone()),
-            ConnectFault::Penalty { said } => Some(format!("it said: {said}")),
-            ConnectFault::Dropped { said, .. } => said.as_ref().map(|said| format!("it said: {said}")),
+            ConnectFault::Penalty { output } => Some(format!("it said: {output}")),
+            ConnectFault::Dropped { output, .. } => output.as_ref().map(|output| format!("it said: {output}")),
             ConnectFault::Protocol { reason } | ConnectFault::Broken { reason, .. } => Some(reason.clone()),
             ConnectFault::NoCommonAlgorithm { offered, .. } => Some(format!("it offers {}", list(offered))),
             ConnectFault::HostKey(fault) => fault.because(),
@@ -218,7 +218,7 @@ impl RunError {
     pub fn because(&self) -> Option<String> {
         match self {
             Self::NotStarted { reason, .. } | Self::Unknown { reason, .. } => Some(reason.clone()),
-            Self::SudoRefused { said, .. } | Self::NoShell { said, .. } => said.clone(),
+            Self::SudoRefused { output, .. } | Self::NoShell { output, .. } => output.clone(),
             Self::Deadline { .. } => Some("the script may still be running on the host".to_owned()),
             Self::TooMuch { limit, kept, .. } if kept < limit => {
                 Some(format!("it had said {kept} bytes, and the answers of all hosts together take more memory than kokctl has for them"))
@@ -288,7 +288,7 @@ mod tests {
             assert!(origin(fault), "{said}");
         }
         let passphrase = ConnectFault::Identity(IdentityFault::WrongPassphrase { path: "key".into() });
-        let dropped = ConnectFault::Dropped { attempts: 5, said: None };
+        let dropped = ConnectFault::Dropped { attempts: 5, output: None };
         let broken = ConnectFault::Broken { attempts: 5, reason: "reset".to_owned() };
         for fault in [passphrase, dropped, broken, late(ConnectPhase::Login), ConnectFault::Protocol { reason: "noise".to_owned() }] {
             let said = fault.to_string();

@@ -83,10 +83,10 @@ impl Scan {
 
 /// One list for each type of key, since a server shows one key for each question.
 fn by_type() -> [Vec<Algorithm>; 3] {
-    let of = |wanted: fn(&Algorithm) -> bool| ALGORITHMS.iter().filter(|algorithm| wanted(algorithm)).cloned().collect();
+    let algorithms_of = |wanted: fn(&Algorithm) -> bool| ALGORITHMS.iter().filter(|algorithm| wanted(algorithm)).cloned().collect();
     [
-        of(|algorithm| matches!(algorithm, Algorithm::Ed25519)),
-        of(|algorithm| matches!(algorithm, Algorithm::Ecdsa { .. })),
-        of(|algorithm| matches!(algorithm, Algorithm::Rsa { .. })),
+        algorithms_of(|algorithm| matches!(algorithm, Algorithm::Ed25519)),
+        algorithms_of(|algorithm| matches!(algorithm, Algorithm::Ecdsa { .. })),
+        algorithms_of(|algorithm| matches!(algorithm, Algorithm::Rsa { .. })),
     ]
 }

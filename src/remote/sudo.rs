@@ -27,7 +27,7 @@ pub(super) enum SudoAnswer {
     /// It asks and took the password.
     Granted,
     /// It refused.
-    Refused { with_password: bool, said: Option<String> },
+    Refused { with_password: bool, output: Option<String> },
 }
 
 /// A command and what has to be known to start it.
@@ -96,7 +96,7 @@ impl SudoAnswer {
             ExitStatus::Exited(0) if asked => Self::Granted,
             ExitStatus::Exited(0) => Self::Free,
             // 127 is a shell that found no sudo, which read no password.
-            ref status => Self::Refused { with_password: *status != ExitStatus::Exited(127), said: output.reason() },
+            ref status => Self::Refused { with_password: *status != ExitStatus::Exited(127), output: output.reason() },
         }
     }
 }

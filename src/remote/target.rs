@@ -80,9 +80,9 @@ impl Origin {
     #[must_use]
     pub fn description(&self) -> Option<String> {
         let parts = [("the address", "HostName", &self.address), ("the port", "Port", &self.port), ("the user", "User", &self.user)];
-        let said =
+        let reasons =
             parts.into_iter().filter_map(|(what, keyword, place)| Some(format!("{what} is that of {keyword} at {}", place.as_ref()?)));
-        Some(said.collect::<Vec<_>>().join(", ")).filter(|said| !said.is_empty())
+        Some(reasons.collect::<Vec<_>>().join(", ")).filter(|text| !text.is_empty())
     }
 }
 

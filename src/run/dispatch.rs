@@ -75,7 +75,7 @@ pub(super) struct Dispatcher<'a, H> {
     /// When kubelets were started that were looked at, by their hosts' clocks, and when that was heard.
     kubelets_started: BTreeMap<String, (i128, Instant)>,
     gates: Gates,
-    again: RepeatedSteps,
+    repeated: RepeatedSteps,
     stopping: bool,
     outcome: Outcome,
 }
@@ -118,7 +118,7 @@ impl<'a, H: Hosts> Dispatcher<'a, H> {
             waits: BTreeMap::new(),
             kubelets_started: BTreeMap::new(),
             gates: Gates::default(),
-            again: RepeatedSteps::default(),
+            repeated: RepeatedSteps::default(),
             stopping: false,
             outcome: Outcome::default(),
         }
@@ -203,13 +203,13 @@ impl<'a, H: Hosts> Dispatcher<'a, H> {
     /// Decides about each step of an order. `cause` says why nobody heard of it at first.
     fn judge(&mut self, order: &Order, answer: Answer, cause: Option<&UnheardCause>) {
         self.remember(&order.host, &answer.seen);
-        for (step, said) in answer.said.iter().filter_map(|(index, said)| Some((&order.steps.get(*index)?.0, said))) {
+        for (step, output) in answer.outputs.iter().filter_map(|(index, output)| Some((&order.steps.get(*index)?.0, output))) {
             let (step, host) = (step.id.to_string(), order.host.clone());
-            self.events.send(EventKind::HookSaid { step, host, said: said.clone() });
+            self.events.send(EventKind::HookSaid { step, host, said: output.clone() });
         }
         let failed_before = self.outcome.failed.len();
         for ((step, _), acted) in order.steps.iter().zip(answer.acted) {
-            if let Some(error) = self.again.is_given_up(&step.id) {
+            if let Some(error) = self.repeated.is_given_up(&step.id) {
                 self.fail(&step.id, &error, false);
                 continue;
             }
@@ -225,8 +225,8 @@ impl<'a, H: Hosts> Dispatcher<'a, H> {
                 (Acted::Ended, Verdict::Differs(change)) if self.is_until(&step.id) => self.park(step, &change.because),
                 (Acted::Ended, Verdict::Differs(change)) => self.still_to_do(&step.id, &change.because),
                 (Acted::Ended, Verdict::Unseen) => self.fail(&step.id, "it was done, but nobody looked whether it is", false),
-                (Acted::Failed(said), _) if self.gives_up(&step.id, &said) => {}
-                (Acted::Failed(said), _) => self.fail(&step.id, &said, false),
+                (Acted::Failed(reason), _) if self.gives_up(&step.id, &reason) => {}
+                (Acted::Failed(reason), _) => self.fail(&step.id, &reason, false),
                 // Another step of the script failed first. It is not this one's fault: it may begin in the next script.
                 (Acted::NotBegun, _) => self.schedule.set(&step.id, Status::Pending),
                 (Acted::Unknown, _) if seeded!(UnheardIsDone) => self.done(&step.id),

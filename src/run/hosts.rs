@@ -38,7 +38,7 @@ pub(super) struct Answer {
     /// Of each step, in the order of the steps.
     pub(super) acted: Vec<Acted>,
     /// What was printed by steps of which that is told, by their places among the steps.
-    pub(super) said: Vec<(usize, String)>,
+    pub(super) outputs: Vec<(usize, String)>,
     /// What the second look saw.
     pub(super) seen: Observations,
     /// Whether the host was started anew since the run began.

@@ -82,17 +82,17 @@ impl Hosts for OverSsh {
             Some((_, Act::Stream { artifact, .. })) => self.stream(order, script, artifact).await?,
             _ => self.send(order, script, order.deadline).await?,
         };
-        let said = output.reason().unwrap_or_default();
+        let reason = output.reason().unwrap_or_default();
         match output.status {
-            ExitStatus::Exited(HELD) => Err(OrderTrouble::Held { because: said }),
+            ExitStatus::Exited(HELD) => Err(OrderTrouble::Held { because: reason }),
             // What it did is asked for, by a script that says less.
             _ if output.stdout_truncated => Err(OrderTrouble::Lost {
                 because: format!("its script said more than the {} bytes that were kept of it", output.stdout.len()),
                 begun: true,
             }),
-            ExitStatus::Exited(BUSY) => Err(OrderTrouble::Failed { because: said, unknown: false }),
+            ExitStatus::Exited(BUSY) => Err(OrderTrouble::Failed { because: reason, unknown: false }),
             // What it did is looked at again.
-            _ => batch.read(&output, &self.secrets).map_err(|error| OrderTrouble::Lost { because: cut_off(&error, &said), begun: true }),
+            _ => batch.read(&output, &self.secrets).map_err(|error| OrderTrouble::Lost { because: cut_off(&error, &reason), begun: true }),
         }
     }
 
@@ -103,10 +103,10 @@ impl Hosts for OverSsh {
         let script = Script::new(script).at_most(batch.answer_limit(self.link(&order.host)?.cluster_hosts()));
         // Twice the patience: once for the script, once for the job.
         let output = self.send(order, script, patience * 2 + SETTLE).await?;
-        let said = output.reason().unwrap_or_default();
+        let reason = output.reason().unwrap_or_default();
         let settled = batch
             .read_settled(&output, &self.writer, boot, &self.secrets)
-            .map_err(|error| OrderTrouble::Failed { because: cut_off(&error, &said), unknown: true })?;
+            .map_err(|error| OrderTrouble::Failed { because: cut_off(&error, &reason), unknown: true })?;
         match settled {
             Settled::Answered(answer) => Ok(*answer),
             Settled::Held(because) => Err(OrderTrouble::Held { because }),
@@ -155,6 +155,6 @@ fn broken(error: RunError) -> OrderTrouble {
     }
 }
 
-fn cut_off(error: &kok_tasks::observe::ParseError, said: &str) -> String {
-    if said.is_empty() { error.to_string() } else { format!("{error}; it said: {said}") }
+fn cut_off(error: &kok_tasks::observe::ParseError, reason: &str) -> String {
+    if reason.is_empty() { error.to_string() } else { format!("{error}; it said: {reason}") }
 }

@@ -164,7 +164,7 @@ impl Record {
                 [&mut self.verb, &mut self.cluster, &mut self.time, &mut self.version, &mut self.who]
                     .into_iter()
                     .zip([verb, cluster, time, version, who])
-                    .for_each(|(own, told)| own.clone_from(told));
+                    .for_each(|(own, given)| own.clone_from(given));
                 self.part.clone_from(part);
             }
             EventKind::PlanMade { .. } => self.marks.push(("connected, probed and planned", milliseconds)),

@@ -77,7 +77,7 @@ impl HostTime {
     pub fn picture(&self, end: u64, columns: u64) -> String {
         let column = |index: u64| {
             let (from, to) = (end * index / columns, end * (index + 1) / columns);
-            let busy = |lane: Lane| self.spans.iter().any(|(of, began, ended)| *of == lane && *began < to.max(from + 1) && *ended > from);
+            let busy = |lane: Lane| self.spans.iter().any(|(own, began, ended)| *own == lane && *began < to.max(from + 1) && *ended > from);
             match (busy(Lane::Script), busy(Lane::Stream), busy(Lane::Wait)) {
                 (true, ..) => '#',
                 (_, true, _) => '=',

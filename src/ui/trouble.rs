@@ -7,8 +7,8 @@ use crate::event::{EventKind, FailureRecord};
 use crate::failure::{Failure, Kind};
 
 /// A line for each thing that is warned of: what is said of many hosts alike is said once.
-pub(super) fn warnings(told: &[FailureRecord]) -> Vec<String> {
-    let warnings = told.iter().map(|told| Failure::from_record(Kind::Host, told)).collect();
+pub(super) fn warnings(records: &[FailureRecord]) -> Vec<String> {
+    let warnings = records.iter().map(|record| Failure::from_record(Kind::Host, record)).collect();
     grouped(warnings).iter().map(|warning| warning_line(&warning.to_record())).collect()
 }
 

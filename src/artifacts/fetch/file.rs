@@ -158,7 +158,7 @@ pub(super) async fn fetch_to(client: &Client, address: &str, path: &Path, digest
 
 impl Partial {
     /// Asks for what is missing, and takes it to its end.
-    async fn go_on(&mut self, client: &Client, address: &str, told: (&AtomicU64, &dyn Progress)) -> Result<(), Trouble> {
+    async fn go_on(&mut self, client: &Client, address: &str, progress: (&AtomicU64, &dyn Progress)) -> Result<(), Trouble> {
         let mut request = client.http.get(address);
         if self.length() > 0 {
             request = request.header(RANGE, format!("bytes={}-", self.length()));
@@ -172,7 +172,7 @@ impl Partial {
         if self.length() > 0 && !goes_on(&response, self.length()) {
             self.begin_anew().await?;
         }
-        self.take(address, response, told).await
+        self.take(address, response, progress).await
     }
 
     async fn take(

@@ -122,10 +122,10 @@ async fn lists(
     let (mut lists, mut debs) = (Vec::new(), Vec::new());
     for suite in suites {
         for component in &suite.about.components {
-            let of = &suite.about.suite;
+            let suite_name = &suite.about.suite;
             let wrong = |because: String| Trouble::of_content(&suite.folder(), because);
             let (path, below, digest, _) = suite.release.list(component, architecture).map_err(|error| wrong(error.to_string()))?;
-            let address = client.mirrors.address(&format!("{}/dists/{of}/{below}", suite.archive.address));
+            let address = client.mirrors.address(&format!("{}/dists/{suite_name}/{below}", suite.archive.address));
             let file = blob(folder, digest);
             if !file.exists() {
                 fetch_to(client, &address, &file, digest, &Silent).await?;

@@ -195,14 +195,14 @@ pub(in crate::artifacts) fn failures(troubles: Vec<Trouble>) -> Vec<Failure> {
     for trouble in away {
         by_server.entry(server(&trouble.at).to_owned()).or_default().push(trouble);
     }
-    let told = by_server.into_iter().map(|(server, mut all)| match all.len() {
+    let merged = by_server.into_iter().map(|(server, mut all)| match all.len() {
         1 => all.remove(0),
         several => {
             let done = if all.iter().any(|one| one.what.ends_with("pushed")) { "pushed" } else { "fetched" };
             Trouble { what: format!("{several} files or images of {server} can't be {done}"), at: server, ..all.remove(0) }
         }
     });
-    told.collect::<Vec<_>>().into_iter().chain(others).map(Failure::from).collect()
+    merged.collect::<Vec<_>>().into_iter().chain(others).map(Failure::from).collect()
 }
 
 fn server(address: &str) -> &str {

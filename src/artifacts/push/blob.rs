@@ -42,10 +42,11 @@ impl PushSession {
     pub(super) async fn send(&self, reference: &Reference, blob: &Blob) -> Result<(), Trouble> {
         let known = self.blob(&blob.digest);
         let mut other = known.lock().await;
-        let told = Arc::new(SentProgress { progress: Arc::clone(&self.progress), now: AtomicU64::new(0), most: AtomicU64::new(0) });
-        let reached = || told.most.load(Ordering::Relaxed);
-        with_tries(|| self.send_once(reference, blob, other.as_ref(), &told), reached).await?;
-        told.to(blob.size);
+        let sent_progress =
+            Arc::new(SentProgress { progress: Arc::clone(&self.progress), now: AtomicU64::new(0), most: AtomicU64::new(0) });
+        let reached = || sent_progress.most.load(Ordering::Relaxed);
+        with_tries(|| self.send_once(reference, blob, other.as_ref(), &sent_progress), reached).await?;
+        sent_progress.to(blob.size);
         *other = Some(reference.clone());
         Ok(())
     }
@@ -55,7 +56,7 @@ impl PushSession {
         reference: &Reference,
         blob: &Blob,
         other: Option<&Reference>,
-        told: &Arc<SentProgress>,
+        sent_progress: &Arc<SentProgress>,
     ) -> Result<(), Trouble> {
         let at = format!("{}/{}@{}", reference.registry(), reference.repository(), blob.digest);
         let registry = &self.client.registry;
@@ -69,9 +70,9 @@ impl PushSession {
                 Err(_) => self.mounts.store(false, Ordering::Relaxed),
             }
         }
-        told.now.store(0, Ordering::Relaxed);
-        let stream = pieces(blob, Arc::clone(told)).await.map_err(|error| Trouble::of_disk(&blob.archive, &error))?;
-        let reached = || told.now.load(Ordering::Relaxed);
+        sent_progress.now.store(0, Ordering::Relaxed);
+        let stream = pieces(blob, Arc::clone(sent_progress)).await.map_err(|error| Trouble::of_disk(&blob.archive, &error))?;
+        let reached = || sent_progress.now.load(Ordering::Relaxed);
         watched(&at, reached, registry.push_blob_stream(reference, stream, &blob.digest, Some(blob.size))).await?;
         self.sent.fetch_add(blob.size, Ordering::Relaxed);
         Ok(())
@@ -81,16 +82,16 @@ impl PushSession {
 /// The blob out of its archive. The registry compares its digest.
 async fn pieces(
     blob: &Blob,
-    told: Arc<SentProgress>,
+    sent_progress: Arc<SentProgress>,
 ) -> std::io::Result<impl Stream<Item = Result<Bytes, OciDistributionError>> + Send + 'static> {
     let mut file = File::open(&blob.archive).await?;
     file.seek(SeekFrom::Start(blob.offset)).await?;
     let size = blob.size;
     Ok(futures_util::stream::try_unfold((file, 0), move |(mut file, sent)| {
-        let told = Arc::clone(&told);
+        let sent_progress = Arc::clone(&sent_progress);
         async move {
             // What was taken before is sent once the next piece is asked for.
-            told.to(sent);
+            sent_progress.to(sent);
             if sent == size {
                 return Ok(None);
             }

@@ -72,13 +72,13 @@ impl PushSession {
 
     /// Asks what a tag lacks; nothing, if it names all that it is to name.
     pub(super) async fn ask(self: Arc<Self>, place: PushedTag) -> Result<Option<Lack>, Trouble> {
-        let told = |trouble: Trouble| trouble.of_push(&place.upstream);
+        let pushing = |trouble: Trouble| trouble.of_push(&place.upstream);
         let tag = self.reference(&place, &place.tag);
-        self.log_in(&tag).await.map_err(told)?;
-        let held = self.manifest(&tag).await.map_err(told)?;
+        self.log_in(&tag).await.map_err(pushing)?;
+        let held = self.manifest(&tag).await.map_err(pushing)?;
         let mut missing = Vec::new();
         for image in &place.images {
-            if self.manifest(&self.reference(&place, &image.manifest_digest)).await.map_err(told)?.is_none() {
+            if self.manifest(&self.reference(&place, &image.manifest_digest)).await.map_err(pushing)?.is_none() {
                 missing.push(image.clone());
             }
         }

@@ -46,7 +46,7 @@ pub(super) fn lines(report: &CheckReport) -> Vec<String> {
 
 /// Where the host is reached, as its findings name it.
 fn address(checks: &[CheckResult]) -> Option<&str> {
-    let places = checks.iter().flat_map(|check| &check.findings).filter_map(|finding| finding.told.at.as_deref());
+    let places = checks.iter().flat_map(|check| &check.findings).filter_map(|finding| finding.record.at.as_deref());
     places.filter_map(|at| at.split_once('(')?.1.split(')').next()).next()
 }
 
@@ -61,10 +61,10 @@ fn check_lines(check: &CheckResult) -> Vec<String> {
             CheckStatus::Warning => "warning",
             CheckStatus::Failed => "FAILED",
         };
-        lines.push(format!("  {word:<8} {:<10} {}", check.check, finding.told.what));
+        lines.push(format!("  {word:<8} {:<10} {}", check.check, finding.record.what));
         // Of a host's own findings the host stands above them.
-        let at = finding.told.at.as_ref().filter(|_| check.host.is_none());
-        for (label, text) in [("at", at), ("because", finding.told.because.as_ref()), ("fix", finding.told.hint.as_ref())] {
+        let at = finding.record.at.as_ref().filter(|_| check.host.is_none());
+        for (label, text) in [("at", at), ("because", finding.record.because.as_ref()), ("fix", finding.record.hint.as_ref())] {
             let text = text.map(|text| format!("           {label:>10} {}", text.replace('\n', "\n                      ")));
             lines.extend(text);
         }

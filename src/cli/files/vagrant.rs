@@ -42,12 +42,12 @@ pub(super) fn folder(path: &Path) -> Option<&Path> {
 
 /// What Vagrant says of the machines, and what is noted of each. Where no Cluster says it, the cluster is called so.
 pub(super) fn machines(folder: &Path, cluster: Option<String>) -> Result<Vec<File>, Failure> {
-    let said = ask(folder, &["ssh-config"])?;
-    if !said.is_success {
-        return Err(not_up(folder, &said));
+    let answer = ask(folder, &["ssh-config"])?;
+    if !answer.is_success {
+        return Err(not_up(folder, &answer));
     }
     let name = format!("`vagrant ssh-config` of {}", folder.display());
-    let mut files = vec![read::text(name, said.printed, Role::Machines { cluster })?];
+    let mut files = vec![read::text(name, answer.printed, Role::Machines { cluster })?];
     for (name, path) in noted(folder) {
         files.push(read::one(&path, Role::Machine { name })?);
     }
@@ -101,12 +101,12 @@ fn drained(mut pipe: impl Read) -> String {
 }
 
 /// That Vagrant does not say how machines are reached, with those that are not up.
-fn not_up(folder: &Path, said: &Printed) -> Failure {
+fn not_up(folder: &Path, answer: &Printed) -> Failure {
     let failure = Failure::new(Kind::Input, "Vagrant does not say how its machines are reached").at(folder.display().to_string());
-    let states = ask(folder, &["status", "--machine-readable"]).ok().filter(|said| said.is_success);
-    let resting = states.map(|said| resting(&String::from_utf8_lossy(&said.printed))).unwrap_or_default();
+    let states = ask(folder, &["status", "--machine-readable"]).ok().filter(|answer| answer.is_success);
+    let resting = states.map(|answer| resting(&String::from_utf8_lossy(&answer.printed))).unwrap_or_default();
     if resting.is_empty() {
-        let because = format!("`vagrant ssh-config` failed: {}", plain(&said.errors));
+        let because = format!("`vagrant ssh-config` failed: {}", plain(&answer.errors));
         return failure.because(because).hint("run it there, and correct what it says");
     }
     let because = format!("not every machine is up: {}", listed(resting.iter().map(String::as_str)));

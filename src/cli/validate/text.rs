@@ -57,7 +57,7 @@ fn needs_attention(outcome: Outcome) -> bool {
 
 /// How many there are of each kind, the harmless ones first.
 fn kinds(variables: &[Given]) -> String {
-    let of = |outcome| variables.iter().filter(|given| given.outcome == outcome).count();
+    let number_of = |outcome| variables.iter().filter(|given| given.outcome == outcome).count();
     let kinds = [
         (Outcome::Honoured, "honoured"),
         (Outcome::Anyway, "so anyway"),
@@ -68,7 +68,7 @@ fn kinds(variables: &[Given]) -> String {
         (Outcome::Unknown, "unknown"),
         (Outcome::Refused, "refused"),
     ];
-    let some = kinds.into_iter().map(|(outcome, words)| (of(outcome), words)).filter(|(count, _)| *count > 0);
+    let some = kinds.into_iter().map(|(outcome, words)| (number_of(outcome), words)).filter(|(count, _)| *count > 0);
     some.map(|(count, words)| format!("{count} {words}")).collect::<Vec<_>>().join(", ")
 }
 

@@ -72,7 +72,7 @@ pub struct CheckFinding {
     pub status: CheckStatus,
     /// What, for people.
     #[serde(flatten)]
-    pub told: FailureRecord,
+    pub record: FailureRecord,
 }
 
 pub(super) fn report((cluster, chosen): (&Cluster, &Cluster), seen: &Seen, unreachable: &[Failure], held: Vec<Failure>) -> CheckReport {
@@ -129,12 +129,12 @@ impl From<Examined> for CheckResult {
 impl From<Finding> for CheckFinding {
     fn from(Finding { weight, refusal }: Finding) -> Self {
         let status = if weight == Weight::Refusal { CheckStatus::Failed } else { CheckStatus::Warning };
-        Self { status, told: Failure::refusal(Kind::Host, refusal).to_record() }
+        Self { status, record: Failure::refusal(Kind::Host, refusal).to_record() }
     }
 }
 
 impl From<Failure> for CheckFinding {
     fn from(failure: Failure) -> Self {
-        Self { status: CheckStatus::Failed, told: failure.to_record() }
+        Self { status: CheckStatus::Failed, record: failure.to_record() }
     }
 }

@@ -26,15 +26,15 @@ pub(super) fn of_schedule(view: &View, cluster: &Served, now: i64) -> Vec<Intent
     if next.is_some_and(|next| now >= next) {
         return vec![make(now, 0)];
     }
-    let again = last.and_then(|last| match last.outcome {
+    let retry = last.and_then(|last| match last.outcome {
         OperationOutcome::Failed => Some((last, last.ended + pause(last.note.failures, AGAIN))),
         // Somebody had to change something, and has.
         OperationOutcome::Waits if last.note.target.generation < cluster.generation => Some((last, now)),
         OperationOutcome::Open | OperationOutcome::Succeeded | OperationOutcome::Waits => None,
     });
-    match again {
+    match retry {
         Some((last, at)) if now >= at => vec![make(last.note.moment.unwrap_or(now), last.note.failures + 1)],
-        again => again.map(|(_, at)| at).into_iter().chain(next).min().map(Intent::Requeue).into_iter().collect(),
+        retry => retry.map(|(_, at)| at).into_iter().chain(next).min().map(Intent::Requeue).into_iter().collect(),
     }
 }
 

@@ -20,8 +20,8 @@ pub(super) fn of_description(view: &View, cluster: &Served, now: i64) -> Vec<Int
         // What was seen before the last one ended may be what that has done.
         return vec![if now > ended { Intent::Look } else { Intent::Requeue(ended + 1) }];
     };
-    let again = versions.at + LOOKED;
-    let mut intents = vec![if now >= again { Intent::Look } else { Intent::Requeue(again) }];
+    let next_look = versions.at + LOOKED;
+    let mut intents = vec![if now >= next_look { Intent::Look } else { Intent::Requeue(next_look) }];
     let target = ClusterTarget { generation: cluster.generation, versions: versions.text.clone(), asked: cluster.asked.clone() };
     let make = |why, failures| {
         let note = Note { cluster: cluster.uid.clone(), number: 0, failures, gives_up: false, moment: None, target: target.clone() };

@@ -76,11 +76,11 @@ fn spec(object: &DynamicObject) -> &Value {
 }
 
 fn texts_of(cluster: &DynamicObject, operation: &DynamicObject, home: &str) -> BTreeSet<(Reference, &'static str)> {
-    let of = |object: &DynamicObject| {
+    let references_of = |object: &DynamicObject| {
         let found = TEXTS.iter().filter_map(|(field, key)| Some((Reference::from_field(spec(object), field)?.or_in(home), *key)));
         found.collect::<Vec<_>>()
     };
-    of(cluster).into_iter().chain(of(operation)).collect()
+    references_of(cluster).into_iter().chain(references_of(operation)).collect()
 }
 
 /// Who may write a Cluster must not reach into a namespace of others by it.
@@ -95,8 +95,8 @@ fn is_at_home(reference: &Reference, home: &str) -> Result<(), Failure> {
 
 /// The private key that the operation names, or else its Cluster.
 pub(in super::super) async fn key(client: &Client, snapshot: &Snapshot, operation: &Value, home: &str) -> Result<Option<Key>, Unready> {
-    let of = |object: &Value| Reference::from_field(object.get("spec")?, "sshAuthRef");
-    let Some(reference) = of(operation).or_else(|| of(&snapshot.cluster)) else { return Ok(None) };
+    let reference_of = |object: &Value| Reference::from_field(object.get("spec")?, "sshAuthRef");
+    let Some(reference) = reference_of(operation).or_else(|| reference_of(&snapshot.cluster)) else { return Ok(None) };
     let reference = reference.or_in(home);
     is_at_home(&reference, home).map_err(Unready::Wrong)?;
     let api: Api<Secret> = Api::namespaced(client.clone(), &reference.namespace);

@@ -57,10 +57,10 @@ impl OperationLife {
         };
         let (phase, operation) = (life.phase_before(), life.at.operation.clone());
         let keeps_error = life.made_because() == Some(Why::Backup);
-        life.say(|said| {
-            let said = said.field("phase", phase).condition("Progressing", true, "Running", operation);
+        life.say(|patch| {
+            let patch = patch.field("phase", phase).condition("Progressing", true, "Running", operation);
             // What went wrong with the cluster is not mended by a copy of it.
-            if keeps_error { said } else { said.field("lastError", Value::Null) }
+            if keeps_error { patch } else { patch.field("lastError", Value::Null) }
         })
         .await;
         life
@@ -68,11 +68,11 @@ impl OperationLife {
 
     /// Says something about the Cluster; what can't be said now is said with what comes next. Whether there is no sense in
     /// saying it again.
-    pub(super) async fn say(&self, said: impl FnOnce(StatusPatch) -> StatusPatch) -> bool {
+    pub(super) async fn say(&self, change: impl FnOnce(StatusPatch) -> StatusPatch) -> bool {
         let (clusters, operations) = (self.at.shared.clusters(self.at.key.group), self.at.shared.operations(self.at.key.group));
         let status = self.writer.now();
         let operation = Some((self.at.operation.as_str(), &status));
-        let written = cluster_status::write((&clusters, &operations), &self.found.cluster, operation, said(StatusPatch::default()));
+        let written = cluster_status::write((&clusters, &operations), &self.found.cluster, operation, change(StatusPatch::default()));
         match timeout(ANSWER, written).await {
             Ok(Ok(())) => true,
             Ok(Err(error)) => {

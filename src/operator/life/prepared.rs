@@ -125,8 +125,8 @@ impl OperationLife {
     /// Whether somebody has changed what it is done by, since this was read. What can't be read now has not changed.
     pub(super) async fn is_changed(&self, snapshot: &Snapshot) -> bool {
         let Ok(Some(now)) = self.at.objects().await else { return false };
-        let of = |objects: &Objects| (objects.operation.metadata.generation, objects.cluster.metadata.generation);
-        if of(&now) != of(&self.found) {
+        let generations = |objects: &Objects| (objects.operation.metadata.generation, objects.cluster.metadata.generation);
+        if generations(&now) != generations(&self.found) {
             return true;
         }
         let gathered = timeout(ANSWER, gather(&self.at.shared.client, &now.cluster, &now.operation, &self.home)).await;

@@ -73,7 +73,7 @@ impl OperationLife {
         let mut attempts = Attempts::new(&self.found.operation.data);
         if is_changing(task.verb) && attempts.mode != Mode::DryRun {
             let phase = if self.is_of_deletion() { "Deleting" } else { "Provisioning" };
-            self.say(|said| said.field("phase", json!(phase))).await;
+            self.say(|patch| patch.field("phase", json!(phase))).await;
         }
         if task.verb == Verb::Reset && attempts.mode != Mode::DryRun {
             self.told_fleeting();
@@ -168,7 +168,7 @@ impl OperationLife {
             return;
         }
         let operation = self.at.operation_words();
-        let is_said = self.say(|said| held_by(said, holder, &operation)).await;
+        let is_said = self.say(|patch| held_by(patch, holder, &operation)).await;
         self.is_held = holder.is_some() || !is_said;
     }
 
@@ -196,14 +196,14 @@ impl OperationLife {
         self.writer.change(|status| (status.run, status.error) = (Some(name.clone()), None));
         tracing::info!(cluster = %self.at.key, operation = self.at.operation, run = name, verb = task.verb.as_str(), "begins");
         let (sender, done) = oneshot::channel();
-        let (of, gate) = (Arc::clone(task), Arc::clone(gate));
+        let (operation_task, gate) = (Arc::clone(task), Arc::clone(gate));
         let work = move || {
-            let approve = |plan: &Plan| gate.judge(plan, &of.cluster, &given);
+            let approve = |plan: &Plan| gate.judge(plan, &operation_task.cluster, &given);
             let begins = || keeper.begins();
             let options = Options { take_over, approve: &approve, begins: &begins, ..Options::unattended(&name) };
             let (boots, recovery) = (&boots, &*recovery);
             let means = Means { context: &context, store: &store, bundle, given: &given, options, boots, gives_up, recovery, is_dry };
-            let _ = sender.send(engine.block_on(carry_out(&of, &means)));
+            let _ = sender.send(engine.block_on(carry_out(&operation_task, &means)));
         };
         let thread = thread::Builder::new().name("run".to_owned()).stack_size(STACK).spawn(work);
         let defect = |because: &str| Error::from(Failure::new(Kind::Internal, "the run has no end").because(because));
@@ -267,7 +267,7 @@ impl OperationLife {
                 // What can be run comes first: a long message is cut off at its end.
                 let message = failure.hint.iter().cloned().chain([failure.one_line()]).collect::<Vec<_>>().join("; ");
                 self.teller.tell(ObjectEvent::warning("NoKubeconfig", message.clone()));
-                self.say(|said| said.condition("KubeconfigKept", false, "NoKubeconfig", message)).await;
+                self.say(|patch| patch.condition("KubeconfigKept", false, "NoKubeconfig", message)).await;
                 Ok(())
             }
             None => Ok(()),
@@ -276,24 +276,24 @@ impl OperationLife {
 
     async fn kept_kubeconfig(&mut self) -> Result<(), End> {
         self.has_kubeconfig = true;
-        self.say(|said| said.condition("KubeconfigKept", true, "Kept", "")).await;
+        self.say(|patch| patch.condition("KubeconfigKept", true, "Kept", "")).await;
         Ok(())
     }
 }
 
 /// Whether another run holds the hosts.
-fn held_by(said: StatusPatch, holder: Option<&str>, operation: &str) -> StatusPatch {
+fn held_by(patch: StatusPatch, holder: Option<&str>, operation: &str) -> StatusPatch {
     match holder {
         Some(by) => {
             let annotation = quote(&format!("{TAKE_OVER}={by}"));
-            said.condition(
+            patch.condition(
                 HELD,
                 true,
                 "Held",
                 format!("`kubectl annotate {operation} --overwrite {annotation}` takes the hosts; they are held by {by}"),
             )
         }
-        None => said.condition(HELD, false, "Free", ""),
+        None => patch.condition(HELD, false, "Free", ""),
     }
 }
 

@@ -104,8 +104,9 @@ impl OperationLife {
         });
         self.teller.tell(ObjectEvent::warning("HostKeysUnknown", message.clone()));
         let keys = json!({"unknown": found.count(), "digest": digest});
-        self.say(|said| {
-            said.condition("HostKeysTrusted", false, "HostKeysUnknown", message)
+        self.say(|patch| {
+            patch
+                .condition("HostKeysTrusted", false, "HostKeysUnknown", message)
                 .field("hosts", found.hosts().into())
                 .field("hostKeys", keys)
         })
@@ -117,7 +118,7 @@ impl OperationLife {
             status.phase = if status.attempt > 1 { Phase::Resuming } else { Phase::Planning };
             status.set(Condition { kind: "Stalled", is: false, reason: "Running", message: String::new() });
         });
-        self.say(|said| said.condition("HostKeysTrusted", true, "Known", "").field("hosts", Value::Null).field("hostKeys", Value::Null))
+        self.say(|patch| patch.condition("HostKeysTrusted", true, "Known", "").field("hosts", Value::Null).field("hostKeys", Value::Null))
             .await;
     }
 }

@@ -102,7 +102,7 @@ impl OperationLife {
             status.error = Some(failure);
             status.set(Condition { kind: "Reconciling", is: true, reason, message: message.clone() });
         });
-        self.say(|said| said.condition("InputsReady", false, reason, message.clone())).await;
+        self.say(|patch| patch.condition("InputsReady", false, reason, message.clone())).await;
     }
 
     /// Says that what was waited for is there, if a status says that something is not: by this attempt or the one before it, or by another operation.
@@ -116,7 +116,7 @@ impl OperationLife {
         self.writer.change(|status| {
             status.set(Condition { kind: "Reconciling", is: true, reason: "Running", message: String::new() });
         });
-        self.say(|said| said.condition("InputsReady", true, "Found", "")).await;
+        self.say(|patch| patch.condition("InputsReady", true, "Found", "")).await;
     }
 
     /// Waits until it may be one of the runs under way.

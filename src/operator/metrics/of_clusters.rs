@@ -69,7 +69,7 @@ impl ClusterMetrics {
 /// What was told last.
 #[derive(Default)]
 struct Known {
-    told: BTreeMap<ClusterKey, ClusterMetrics>,
+    clusters: BTreeMap<ClusterKey, ClusterMetrics>,
     /// Those of which more is told than their phase.
     shown: BTreeSet<ClusterKey>,
 }
@@ -97,36 +97,36 @@ impl OfClusters {
     }
 
     /// Takes how a cluster is; nothing if there is none any more.
-    pub(super) fn take(&self, key: &ClusterKey, told: Option<ClusterMetrics>) {
+    pub(super) fn take(&self, key: &ClusterKey, metrics: Option<ClusterMetrics>) {
         let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
-        if known.told.get(key) == told.as_ref() {
+        if known.clusters.get(key) == metrics.as_ref() {
             return;
         }
-        if let Some(before) = known.told.remove(key) {
+        if let Some(before) = known.clusters.remove(key) {
             self.phases.get_or_create(&Phase { phase: before.phase }).dec();
         }
         let labels = Labels { group: key.group.name().to_owned(), cluster: key.name.clone() };
-        let Some(told) = told else {
+        let Some(metrics) = metrics else {
             known.shown.remove(key);
             for family in [&self.ready, &self.drifted, &self.backed_up, &self.certificates_end] {
                 family.remove(&labels);
             }
             return;
         };
-        self.phases.get_or_create(&Phase { phase: told.phase.clone() }).inc();
+        self.phases.get_or_create(&Phase { phase: metrics.phase.clone() }).inc();
         if known.shown.len() < MOST {
             known.shown.insert(key.clone());
         }
         if known.shown.contains(key) {
-            self.show(&labels, &told);
+            self.show(&labels, &metrics);
         }
-        known.told.insert(key.clone(), told);
+        known.clusters.insert(key.clone(), metrics);
     }
 
-    fn show(&self, labels: &Labels, told: &ClusterMetrics) {
-        self.ready.get_or_create(labels).set(told.is_ready.into());
-        self.drifted.get_or_create(labels).set(told.is_drifted.into());
-        for (family, at) in [(&self.backed_up, told.backed_up), (&self.certificates_end, told.certificates_end)] {
+    fn show(&self, labels: &Labels, metrics: &ClusterMetrics) {
+        self.ready.get_or_create(labels).set(metrics.is_ready.into());
+        self.drifted.get_or_create(labels).set(metrics.is_drifted.into());
+        for (family, at) in [(&self.backed_up, metrics.backed_up), (&self.certificates_end, metrics.certificates_end)] {
             match at {
                 Some(at) => drop(family.get_or_create(labels).set(at)),
                 // Nobody is to be called for what nobody wants any more, or what is no more.

@@ -108,8 +108,8 @@ fn id(key: &ClusterKey) -> String {
 }
 
 /// Fields of an object; what is not there is not said.
-fn pick(of: &Value, fields: &[&str]) -> Map<String, Value> {
-    let found = fields.iter().filter_map(|field| Some(((*field).to_owned(), of.get(field)?.clone())));
+fn pick(object: &Value, fields: &[&str]) -> Map<String, Value> {
+    let found = fields.iter().filter_map(|field| Some(((*field).to_owned(), object.get(field)?.clone())));
     found.filter(|(_, value)| !value.is_null()).collect()
 }
 

@@ -55,8 +55,8 @@ fn trouble(step: &StepRecord) -> Value {
         Fate::Failed { error, unknown } => (error.as_str(), *unknown),
         _ => ("", true),
     };
-    let said = step.said.as_deref().map(last);
-    json!({"step": step.step, "title": step.title, "summary": step.summary, "error": last(error), "unknown": is_unknown, "said": said})
+    let output = step.said.as_deref().map(last);
+    json!({"step": step.step, "title": step.title, "summary": step.summary, "error": last(error), "unknown": is_unknown, "said": output})
 }
 
 /// The end of a text: what went wrong stands there.

@@ -101,7 +101,7 @@ impl SshSession {
             Ok(Err(ClientError::HostKey(fault))) => Err(fault.into()),
             Ok(Err(ClientError::Ssh(russh::Error::NoCommonAlgo { kind, theirs, .. }))) => Err(no_common(kind, &theirs)),
             Ok(Err(error)) if error.is_closed() && !greeting.is_ssh() => {
-                Err(ConnectFault::Dropped { attempts: 1, said: greeting.received_text() })
+                Err(ConnectFault::Dropped { attempts: 1, output: greeting.received_text() })
             }
             Ok(Err(error)) if error.is_closed() => Err(ConnectFault::Broken { attempts: 1, reason: error.text() }),
             Ok(Err(error)) => Err(ConnectFault::Protocol { reason: error.text() }),

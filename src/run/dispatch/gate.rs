@@ -62,7 +62,7 @@ struct Held {
     need: Need,
     since: Instant,
     /// What was said of it last.
-    said: Option<String>,
+    last_reason: Option<String>,
     /// Since when nobody can say for certain.
     doubtful_since: Option<Instant>,
 }
@@ -121,7 +121,7 @@ impl<H: Hosts> Dispatcher<'_, H> {
         for step in steps {
             let Some((disturbs, need)) = step.gate.clone().filter(|_| !self.gates.allowed.contains_key(&step.id)) else { continue };
             self.schedule.set(&step.id, Status::Held);
-            let held = Held { disturbs, need, since: Instant::now(), said: None, doubtful_since: None };
+            let held = Held { disturbs, need, since: Instant::now(), last_reason: None, doubtful_since: None };
             self.gates.held.entry(step.id.clone()).or_insert(held);
             any = true;
         }
@@ -249,10 +249,10 @@ impl<H: Hosts> Dispatcher<'_, H> {
             return true;
         }
         let because = cause.to_string();
-        if held.said.as_ref() == Some(&because) {
+        if held.last_reason.as_ref() == Some(&because) {
             return false;
         }
-        held.said = Some(because.clone());
+        held.last_reason = Some(because.clone());
         let host = self.plan.step(id).map(|step| step.host.clone()).unwrap_or_default();
         self.events.send(EventKind::StepWaiting { step: id.to_string(), host, because: self.hosts.redact(&because), last_words: None });
         true

@@ -49,9 +49,9 @@ impl<H: Hosts> Dispatcher<'_, H> {
     }
 
     /// A step was done, and the cluster has not said so before the run was stopped.
-    pub(super) fn unheard(&mut self, id: &StepId, said: &str) {
-        let said = self.hosts.redact(said);
-        self.fail(id, &format!("it was done, and the run was stopped before the cluster said so: {said}"), true);
+    pub(super) fn unheard(&mut self, id: &StepId, answer: &str) {
+        let answer = self.hosts.redact(answer);
+        self.fail(id, &format!("it was done, and the run was stopped before the cluster said so: {answer}"), true);
     }
 
     /// Leaves at once. What is at work on hosts goes on there, and nobody hears how it ends.

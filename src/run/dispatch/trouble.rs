@@ -98,8 +98,8 @@ impl<H: Hosts> Dispatcher<'_, H> {
     /// The host said that a step, of which nobody had heard, is not done and not at work.
     pub(super) fn not_done(&mut self, id: &StepId, cause: Option<&UnheardCause>) {
         let because = cause.map(|cause| cause.because.clone()).unwrap_or_default();
-        let of = |counts: &BTreeMap<StepId, u32>| counts.get(id).copied().unwrap_or_default();
-        let attempts = of(&self.attempts).saturating_sub(of(&self.renewed));
+        let count_in = |counts: &BTreeMap<StepId, u32>| counts.get(id).copied().unwrap_or_default();
+        let attempts = count_in(&self.attempts).saturating_sub(count_in(&self.renewed));
         if cause.is_some_and(|cause| cause.late) || attempts >= ATTEMPTS {
             return self.fail(id, &format!("it was begun {attempts} times and is not done: {because}"), false);
         }

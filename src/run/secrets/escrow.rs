@@ -125,7 +125,7 @@ impl<'a> Escrowed<'a> {
     /// What is kept of the authorities that were read: of each the one that signs, or that is to sign next, whichever host was asked; and so of the key of
     /// service accounts.
     fn to_be_kept(&self, authorities: &Authorities) -> Result<Authorities, Failure> {
-        let of = |kind: AuthorityKind| {
+        let trusted = |kind: AuthorityKind| {
             let own = authorities.get(kind);
             let kept = self.kept.as_ref().map(|kept| kept.escrow.authorities().get(kind));
             let set = PemSet::parse(own.certificate_pem());
@@ -134,9 +134,9 @@ impl<'a> Escrowed<'a> {
             Some((chosen.signer_pem(), chosen.key_pem().cloned()))
         };
         let found = FoundAuthorities {
-            kubernetes: of(AuthorityKind::Kubernetes),
-            etcd: of(AuthorityKind::Etcd),
-            front_proxy: of(AuthorityKind::FrontProxy),
+            kubernetes: trusted(AuthorityKind::Kubernetes),
+            etcd: trusted(AuthorityKind::Etcd),
+            front_proxy: trusted(AuthorityKind::FrontProxy),
             service_account: Some(self.service_account(authorities)),
             token_keys: None,
         };

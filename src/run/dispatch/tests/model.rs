@@ -44,7 +44,7 @@ struct Inner {
     failing_again: Option<StepId>,
     orders: usize,
     done: Vec<String>,
-    told: Vec<EventKind>,
+    emitted: Vec<EventKind>,
     told_at: Vec<Duration>,
     /// How much of it outlasts a crash, and how often that was asked for.
     flushed: usize,
@@ -142,13 +142,13 @@ struct Ear(Arc<Model>);
 impl Sink for Ear {
     fn take(&mut self, event: &Event) {
         let mut inner = self.0.lock();
-        inner.told.push(event.kind.clone());
+        inner.emitted.push(event.kind.clone());
         inner.told_at.push(self.0.began.elapsed());
     }
 
     fn flush(&mut self) {
         let mut inner = self.0.lock();
-        (inner.flushed, inner.flushes) = (inner.told.len(), inner.flushes + 1);
+        (inner.flushed, inner.flushes) = (inner.emitted.len(), inner.flushes + 1);
     }
 }
 
@@ -163,7 +163,7 @@ impl Model {
             failing_again: None,
             orders: 0,
             done: Vec::new(),
-            told: Vec::new(),
+            emitted: Vec::new(),
             told_at: Vec::new(),
             flushed: 0,
             flushes: 0,
@@ -270,7 +270,7 @@ impl Model {
     /// The user's signal.
     pub(super) fn interrupt(&self, wish: Stop) {
         let mut inner = self.lock();
-        let told = inner.told.len();
+        let told = inner.emitted.len();
         inner.interrupted.get_or_insert(told);
         drop(inner);
         self.stop.send_replace(wish);

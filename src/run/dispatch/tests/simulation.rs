@@ -54,7 +54,7 @@ async fn happen(model: &Model, happenings: &[(u64, Happening)]) {
 #[derive(Debug, Default)]
 struct History {
     broken: Vec<String>,
-    told: Vec<String>,
+    log: Vec<String>,
     /// What hosts keep from one run to the next.
     ground: Ground,
     /// What was done in it, for one that is kept.
@@ -83,10 +83,10 @@ impl History {
             };
             (outcome, model)
         });
-        self.told.push(format!("{life:?}"));
+        self.log.push(format!("{life:?}"));
         // How long it took in all is told by the wall clock.
         let told = model.timed_events().into_iter().filter(|(_, kind)| !matches!(kind, EventKind::RunFinished { .. }));
-        self.told.extend(told.map(|(at, kind)| format!("{} ms: {kind:?}", at.as_millis())));
+        self.log.extend(told.map(|(at, kind)| format!("{} ms: {kind:?}", at.as_millis())));
         self.judge(&model, life, outcome.as_ref());
         let left_early = outcome.as_ref().is_none_or(|outcome| !outcome.in_doubt.is_empty());
         self.ground.collect(&model, left_early, life.goes_on);
@@ -213,7 +213,7 @@ fn every_one_of(kind: Kind, asked: &str, count: u64) {
             if seed >= end {
                 return;
             }
-            let History { broken, told, .. } = history(kind, seed);
+            let History { broken, log: told, .. } = history(kind, seed);
             if one.is_some() {
                 println!("{told:#?}");
             }
@@ -236,9 +236,9 @@ fn every_history_keeps_what_must_hold_in_upgrades() {
 fn the_same_seed_is_the_same_history() {
     for kind in [History::go_on as Kind, History::upgrade] {
         for seed in 0..10 {
-            assert_eq!(history(kind, seed).told, history(kind, seed).told, "{seed}");
+            assert_eq!(history(kind, seed).log, history(kind, seed).log, "{seed}");
         }
-        assert_ne!(history(kind, 0).told, history(kind, 1).told);
+        assert_ne!(history(kind, 0).log, history(kind, 1).log);
     }
 }
 

@@ -58,7 +58,7 @@ impl Model {
         let mut inner = self.lock();
         inner.pass();
         let looks = order.steps.iter().flat_map(|(step, _)| step.looks());
-        Answer { acted, said: Vec::new(), seen: inner.world.look(&order.host, looks), restarted: inner.restarted.contains(&order.host) }
+        Answer { acted, outputs: Vec::new(), seen: inner.world.look(&order.host, looks), restarted: inner.restarted.contains(&order.host) }
     }
 
     fn begin(&self, order: &Order) -> Result<Option<Fault>, OrderTrouble> {
@@ -74,7 +74,7 @@ impl Model {
         let is_forbidden = told.is_some_and(|told| told < Instant::now());
         inner.oracle.broken.extend(is_forbidden.then(|| format!("S7: {} is sent something although it is gone, or another's", order.host)));
         inner.oracle.sends(order.steps.iter().map(|(step, _)| step));
-        let written: BTreeSet<&str> = inner.told.iter().take(inner.flushed).filter_map(started).collect();
+        let written: BTreeSet<&str> = inner.emitted.iter().take(inner.flushed).filter_map(started).collect();
         let steps = order.steps.iter().map(|(step, _)| step.id.to_string());
         let unwritten: Vec<String> = steps.filter(|id| !written.contains(id.as_str())).collect();
         inner.unwritten.extend(unwritten);

@@ -151,7 +151,7 @@ impl History {
         let plane = if world.cluster.is_highly_available() { random.one_of(&["cp1", "cp2", "cp3"]) } else { "cp1" };
         let (world, end) = self.run_stages(world, command, (None, Some(plane)));
         if end == End::Refused && self.broken.is_empty() {
-            let told = self.told.last().cloned().unwrap_or_default();
+            let told = self.log.last().cloned().unwrap_or_default();
             self.broken.push(format!("with the API server of {plane} away {command:?} is refused: {told}"));
         }
         world
@@ -165,7 +165,7 @@ impl History {
         command: &TypedCommand,
         (mut random, mut away): (Option<&mut Random>, Option<&'static str>),
     ) -> (World, End) {
-        self.told.push(format!("{command:?}, without the API server of {away:?}"));
+        self.log.push(format!("{command:?}, without the API server of {away:?}"));
         if let Some(host) = away {
             world.host(host).down.insert("kube-apiserver".to_owned());
         }
@@ -174,7 +174,7 @@ impl History {
             Err(refused) => return (self.is_refused(world, refused), End::Refused),
         };
         for stage in stages {
-            self.told.push(format!("{}: {:?}", stage.name, stage.hosts));
+            self.log.push(format!("{}: {:?}", stage.name, stage.hosts));
             world.cluster = stage.cluster;
             fill(&mut world);
             let plan = match world.try_plan() {
@@ -186,7 +186,7 @@ impl History {
             let outcome;
             (outcome, world) = self.live(world, &plan, &life);
             let is_complete = outcome.as_ref().is_some_and(Outcome::is_complete);
-            self.told.extend((!is_complete).then(|| format!("{outcome:?}")));
+            self.log.extend((!is_complete).then(|| format!("{outcome:?}")));
             if !self.broken.is_empty() || !is_complete {
                 return (world, End::CutOff);
             }
@@ -196,7 +196,7 @@ impl History {
 
     /// What was away comes back.
     fn is_refused(&mut self, mut world: World, why: String) -> World {
-        self.told.push(why);
+        self.log.push(why);
         world.hosts.values_mut().for_each(|host| host.down.clear());
         world
     }
@@ -214,7 +214,7 @@ impl History {
             return;
         }
         if end != End::Complete {
-            let told = self.told.last().cloned().unwrap_or_default();
+            let told = self.log.last().cloned().unwrap_or_default();
             return self.broken.push(format!("an upgrade without a fault does not end: {told}"));
         }
         for (program, version) in [(API_SERVER, NEW), (KUBELET, NEW), (ETCD, "3.7.0")] {
