@@ -2,9 +2,9 @@
 //! number of files with any number of documents each.
 
 mod cluster;
+mod data_object;
 mod document;
 mod head;
-mod holder;
 mod operation;
 pub(crate) mod operator;
 mod place;
@@ -30,8 +30,8 @@ pub(crate) use cluster::REFERENCES;
 pub(crate) use operation::{HOOK, SPEC as OPERATION_SPEC};
 pub(crate) use reference::DATA_REF;
 
+use data_object::DataObjects;
 use document::{Document, FileText, ObjectKind};
-use holder::Holders;
 
 /// Groups whose objects are read, with their version.
 pub const API_VERSIONS: [&str; 2] = ["kubeonkube.clay.io/v1alpha1", "kubean.io/v1alpha1"];
@@ -140,13 +140,14 @@ pub(crate) fn read_partly(
                 .hint("give the file with the Cluster; docs/cluster.md shows one"),
         );
     }
-    let holders = Holders::read(&documents, &mut decoder);
+    let data_objects = DataObjects::read(&documents, &mut decoder);
     let of_kind = |kind| documents.iter().filter(move |document| document.kind == kind);
     let mut unread = Reading::default();
     let clusters: Vec<_> =
-        of_kind(ObjectKind::Cluster).map(|document| cluster::read(document, &holders, &mut decoder, &mut unread)).collect();
+        of_kind(ObjectKind::Cluster).map(|document| cluster::read(document, &data_objects, &mut decoder, &mut unread)).collect();
     let fleets: Vec<_> = of_kind(ObjectKind::Fleet).filter_map(|document| cluster::read_hosts(document, &mut unread)).collect();
-    let operations: Vec<_> = of_kind(ObjectKind::Operation).map(|document| operation::read(document, &holders, &mut decoder)).collect();
+    let operations: Vec<_> =
+        of_kind(ObjectKind::Operation).map(|document| operation::read(document, &data_objects, &mut decoder)).collect();
     let unread_operations = of_kind(ObjectKind::Operation).zip(&operations).filter(|(_, read)| read.is_none());
     incomplete |= unread_operations.into_iter().any(|(document, _)| operation::may_set_variables(document));
     let clusters: Vec<_> = clusters.into_iter().flatten().collect();
@@ -159,7 +160,7 @@ pub(crate) fn read_partly(
     // What is wrong may be the reason why nothing names them.
     let Reading { mut problems, variables: unread, .. } = unread;
     let is_right = decoder.is_clean() && problems.is_empty();
-    holders.note_unused(&mut decoder, is_right && (!clusters.is_empty() || !operations.is_empty()));
+    data_objects.note_unused(&mut decoder, is_right && (!clusters.is_empty() || !operations.is_empty()));
     let notices = decoder.take_notices();
     problems.extend(decoder.finish().0);
     problems.sort_by(|a, b| a.position.cmp(&b.position));

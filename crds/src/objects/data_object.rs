@@ -92,37 +92,39 @@ impl ObjectKind {
 }
 
 /// All ConfigMaps and Secrets of the files.
-pub(super) struct Holders<'d>(pub(super) Vec<DataObject<'d>>);
+pub(super) struct DataObjects<'d>(pub(super) Vec<DataObject<'d>>);
 
-impl<'d> Holders<'d> {
+impl<'d> DataObjects<'d> {
     pub(super) fn read(documents: &'d [Document<'d>], decoder: &mut Decoder) -> Self {
-        let holders: Vec<_> = documents.iter().filter_map(|document| read(document, decoder)).collect();
-        for (index, holder) in holders.iter().enumerate() {
-            let same =
-                |other: &&DataObject<'_>| (other.kind, &other.name, &other.namespace) == (holder.kind, &holder.name, &holder.namespace);
-            if let Some(first) = holders.iter().take(index).find(same) {
+        let data_objects: Vec<_> = documents.iter().filter_map(|document| read(document, decoder)).collect();
+        for (index, data_object) in data_objects.iter().enumerate() {
+            let same = |other: &&DataObject<'_>| {
+                (other.kind, &other.name, &other.namespace) == (data_object.kind, &data_object.name, &data_object.namespace)
+            };
+            if let Some(first) = data_objects.iter().take(index).find(same) {
                 decoder.report(
-                    Problem::new(format!("there are two objects {}", holder.title()))
-                        .at(&holder.position)
+                    Problem::new(format!("there are two objects {}", data_object.title()))
+                        .at(&data_object.position)
                         .because(format!("the first one stands at {}", first.position))
                         .hint("leave one of the two out, or give it another name"),
                 );
             }
         }
-        Self(holders)
+        Self(data_objects)
     }
 
     /// Those that a reference means. An object or a reference without a namespace is in any.
     pub(super) fn meant(&self, kind: ObjectKind, reference: &DataRef) -> Vec<&DataObject<'d>> {
         let fits = |ours: &Option<String>| ours.is_none() || reference.namespace.is_none() || *ours == reference.namespace;
-        let meant = |holder: &&DataObject<'d>| holder.kind == kind && holder.name == reference.name && fits(&holder.namespace);
+        let meant =
+            |data_object: &&DataObject<'d>| data_object.kind == kind && data_object.name == reference.name && fits(&data_object.namespace);
         self.0.iter().filter(meant).collect()
     }
 
     /// Says which ones nothing names; without anything that could name them they are what the files are about.
     pub(super) fn note_unused(&self, decoder: &mut Decoder, something_refers: bool) {
-        for holder in self.0.iter().filter(|holder| something_refers && !holder.used.get()) {
-            let notice = Notice::new(format!("{} is not used", holder.title())).at(&holder.position);
+        for data_object in self.0.iter().filter(|data_object| something_refers && !data_object.used.get()) {
+            let notice = Notice::new(format!("{} is not used", data_object.title())).at(&data_object.position);
             decoder.note(notice.because("no Cluster and no ClusterOperation of the files names it"));
         }
     }
