@@ -1,15 +1,15 @@
 //! The one stream of events that terminal, `--json` and journal are fed from.
 
+mod failure_record;
 mod stream;
-mod told;
 mod trace;
 
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
+pub use failure_record::FailureRecord;
 pub use stream::{Events, Sink, elapsed};
-pub use told::FailureRecord;
 pub use trace::Trace;
 
 /// Something that happened in a run. Numbered without gaps; times are of the controller.

@@ -5,9 +5,9 @@
 //!
 //! A step whose outcome nobody heard is never begun again before the host has said what became of it.
 
-mod again;
 mod failed;
 mod gate;
+mod repeated;
 mod seeded;
 mod start;
 mod stop;
@@ -33,8 +33,8 @@ use super::schedule::{Schedule, Status};
 use super::wish::{Stop, wished};
 use crate::event::{EventKind, Events};
 use crate::pools::Pools;
-use again::RepeatedSteps;
 use gate::{Gates, Viewed};
+use repeated::RepeatedSteps;
 use seeded::seeded;
 use trouble::UnheardCause;
 use waits::Wait;

@@ -1,9 +1,9 @@
 //! Whole plans against a model of hosts, with faults at every step, under virtual time.
 #![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "these are tests")]
 
-mod again;
 mod gated;
 mod model;
+mod repeated;
 mod simulation;
 mod stopped;
 mod workers;
