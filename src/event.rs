@@ -1,15 +1,15 @@
 //! The one stream of events that terminal, `--json` and journal are fed from.
 
+mod failure_record;
 mod stream;
-mod told;
 mod trace;
 
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
+pub use failure_record::FailureRecord;
 pub use stream::{Events, Sink, elapsed};
-pub use told::Told;
 pub use trace::Trace;
 
 /// Something that happened in a run. Numbered without gaps; times are of the controller.
@@ -109,7 +109,7 @@ pub enum EventKind {
         file: String,
     },
     /// Something that stops nothing, and may become a problem.
-    Warning(Told),
+    Warning(FailureRecord),
     /// The plan is made.
     PlanMade {
         /// All steps.
@@ -144,7 +144,7 @@ pub enum EventKind {
         /// The exit code.
         code: u8,
         /// Why.
-        failures: Vec<Told>,
+        failures: Vec<FailureRecord>,
         /// How long that took.
         took_milliseconds: u64,
     },

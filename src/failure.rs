@@ -4,7 +4,7 @@ use std::fmt;
 
 use kok_tasks::plan::Refusal;
 
-use crate::event::Told;
+use crate::event::FailureRecord;
 
 /// Who has to do something about a failure; decides the exit code.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -109,7 +109,7 @@ impl Failure {
 
     /// Says whose it is.
     #[must_use]
-    pub fn of(mut self, host: impl Into<String>) -> Self {
+    pub fn of_host(mut self, host: impl Into<String>) -> Self {
         self.whose.get_or_insert_default().host = Some(host.into());
         self
     }
@@ -203,22 +203,22 @@ impl Failure {
 
     fn labelled(&self, label: &str) -> String {
         let parts = [("     at", &self.at), ("because", &self.cause()), ("   hint", &self.hint)];
-        let said = parts.into_iter().filter_map(|(label, text)| Some((label, text.as_ref()?)));
-        let lines = said.map(|(label, text)| format!("\n{label}: {}", printable(text).replace('\n', "\n         ")));
+        let present = parts.into_iter().filter_map(|(label, text)| Some((label, text.as_ref()?)));
+        let lines = present.map(|(label, text)| format!("\n{label}: {}", printable(text).replace('\n', "\n         ")));
         format!("{label}: {}", printable(&self.what)) + &lines.collect::<String>()
     }
 
     /// As the journal has it.
     #[must_use]
-    pub fn told(&self) -> Told {
+    pub fn to_record(&self) -> FailureRecord {
         let Self { what, at, hint, .. } = self.clone();
-        Told { what, at, because: self.cause(), hint }
+        FailureRecord { what, at, because: self.cause(), hint }
     }
 
     /// What the journal has.
     #[must_use]
-    pub fn told_again(kind: Kind, told: &Told) -> Self {
-        let Told { what, at, because, hint } = told.clone();
+    pub fn from_record(kind: Kind, record: &FailureRecord) -> Self {
+        let FailureRecord { what, at, because, hint } = record.clone();
         Self { at, because, hint, ..Self::new(kind, what) }
     }
 

@@ -6,7 +6,7 @@ use std::fmt::Write as _;
 use std::fs;
 use std::time::Instant;
 
-use kok_crds::{Effect, File, Role, Variable, read_input, variables};
+use kok_crds::{File, Role, Variable, VariableEffect, read_input, variables};
 
 const HOSTS: usize = 1000;
 const VARIABLES: usize = 300;
@@ -37,9 +37,10 @@ fn group_vars() -> String {
                     all_hosts: \"{% for h in groups['k8s_cluster'] %}{{ hostvars[h].ip }},{% endfor %}\"\n\
                     no_proxy: \"{{ all_hosts }}.{{ base }}\"\n"
         .to_owned();
-    let harmless = |row: &&Variable| !row.is_family() && row.effect() == Effect::NoMeaning && !row.name.starts_with("ansible_");
+    let harmless = |row: &&Variable| !row.is_family() && row.effect() == VariableEffect::NoMeaning && !row.name.starts_with("ansible_");
     // What is compared with what holds anyway has to be worked out for that.
-    let flags = variables().filter(|row| row.kind == "boolean" && row.effect() != Effect::NoMeaning && !row.name.starts_with("ansible_"));
+    let flags =
+        variables().filter(|row| row.kind == "boolean" && row.effect() != VariableEffect::NoMeaning && !row.name.starts_with("ansible_"));
     let flags: Vec<String> = flags.map(|row| format!("{}: \"{{{{ {} }}}}\"\n", row.name, row.default)).take(VARIABLES / 3).collect();
     text.extend(flags.iter().map(String::as_str));
     // Of some only what holds anyway means nothing, and says nothing else.

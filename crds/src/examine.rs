@@ -10,7 +10,7 @@ use crate::read::{
     removed, resources, ssh, time,
 };
 use crate::tree::{self, Node, Value};
-use crate::variables::{Given, Said, Sayings, variable_of_field};
+use crate::variables::{FieldValue, Given, Sayings, variable_of_field};
 use crate::words::{quote, with_nearest};
 use crate::{Position, Problem};
 
@@ -162,10 +162,10 @@ fn read_spec(decoder: &mut Decoder, spec: &Field<'_>) -> Option<Cluster> {
     let kubernetes_version = version.and_then(|field| read_version(decoder, &field));
     let ssh = ssh::read_defaults(decoder, fields.get("ssh"));
     let hosts = decoder.required(&fields, "hosts").and_then(|field| hosts::read(decoder, &field, &ssh));
-    let mut said = Vec::new();
-    let (network, of_network) = network::read(decoder, fields.get("network"), &mut said).unzip();
+    let mut field_values = Vec::new();
+    let (network, of_network) = network::read(decoder, fields.get("network"), &mut field_values).unzip();
     let time = time::read(decoder, fields.get("time"));
-    let settings = read_settings(decoder, (&fields, said), hosts.as_deref().unwrap_or_default(), network.as_ref());
+    let settings = read_settings(decoder, (&fields, field_values), hosts.as_deref().unwrap_or_default(), network.as_ref());
     let addons = fields.get("addons").map(|field| addons::read(decoder, &field)).unwrap_or_default();
     if let Some(version) = &kubernetes_version {
         check::key_algorithm(decoder, &settings, version, fields.position());
@@ -218,11 +218,11 @@ fn read_spec(decoder: &mut Decoder, spec: &Field<'_>) -> Option<Cluster> {
 /// By what hosts are meant: their names and their roles.
 fn places(hosts: &[ReadHost<'_>]) -> resources::Places {
     let hosts = || hosts.iter().filter_map(|read| read.host.as_ref());
-    let of = |wanted: fn(&Host) -> bool| hosts().filter(|host| wanted(host)).map(|host| host.name.clone()).collect();
+    let names_of = |wanted: fn(&Host) -> bool| hosts().filter(|host| wanted(host)).map(|host| host.name.clone()).collect();
     let groups = [
-        ("control-plane".to_owned(), of(|host| host.roles.control_plane)),
-        ("worker".to_owned(), of(|host| host.roles.worker)),
-        ("etcd".to_owned(), of(|host| host.roles.etcd)),
+        ("control-plane".to_owned(), names_of(|host| host.roles.control_plane)),
+        ("worker".to_owned(), names_of(|host| host.roles.worker)),
+        ("etcd".to_owned(), names_of(|host| host.roles.etcd)),
     ];
     resources::Places { hosts: hosts().map(|host| host.name.clone()).collect(), groups: groups.into() }
 }
@@ -230,16 +230,16 @@ fn places(hosts: &[ReadHost<'_>]) -> resources::Places {
 /// What is said by fields that are variables, and under `vars`.
 fn read_settings<'a>(
     decoder: &mut Decoder,
-    (spec, mut said): (&Fields<'a>, Vec<Said<'a>>),
+    (spec, mut field_values): (&Fields<'a>, Vec<FieldValue<'a>>),
     hosts: &[ReadHost<'a>],
     network: Option<&Network>,
 ) -> Settings {
-    said.extend(parts::read(decoder, spec));
-    said.extend(spec.get("delivery").map(|field| Said { variable: "delivery", field }));
+    field_values.extend(parts::read(decoder, spec));
+    field_values.extend(spec.get("delivery").map(|field| FieldValue { variable: "delivery", field }));
     if let Some(field) = spec.get("apiEndpoint") {
-        endpoint::read(decoder, &field, hosts, &mut said);
+        endpoint::read(decoder, &field, hosts, &mut field_values);
     }
-    let sayings = Sayings::new(said, spec.get("vars"), hosts::of_hosts(hosts));
+    let sayings = Sayings::new(field_values, spec.get("vars"), hosts::of_hosts(hosts));
     check::implied(decoder, &sayings, hosts, network);
     sayings.read(decoder, network)
 }

@@ -51,6 +51,6 @@ pub use syntax::duration::duration as go_duration;
 pub use syntax::name::dns_name as wrong_in_dns_name;
 pub use translate::DEFAULT_VERSION as DEFAULT_KUBERNETES;
 pub use tree::MOST_MANIFEST_BYTES;
-pub use variables::{Effect, SUBJECTS, Subject, Variable, variable, variables};
+pub use variables::{SUBJECTS, TablePart, Variable, VariableEffect, variable, variables};
 pub use vault::{Closed, Envelope, NoVault, Vault, VaultPassword};
 pub use words::{count, counted, listed, nearest};

@@ -37,7 +37,8 @@ pub use backup::{Backup, BackupFolder, Keep, S3};
 pub use calico::{Calico, CalicoBackend, Tunnel};
 pub use certificates::{AuthorityName, AuthorityPair, Certificates, EscrowFile, IssuedFolder, KeyAlgorithm, OwnAuthority, Pem, PemSource};
 pub use components::{
-    Component, Components, Encryption, EncryptionAlgorithm, FeatureGates, Group, KubeletSettings, Patch, Reserved, Security, Values, Volume,
+    Component, Components, Encryption, EncryptionAlgorithm, FeatureGates, KubeletSettings, Patch, Reserved, Security, SwitchedSettings,
+    Values, Volume,
 };
 pub use concealed::Concealed;
 pub use delivery::Delivery;
@@ -53,7 +54,7 @@ pub(crate) use network::{LEAST_MTU, MOST_MTU};
 pub use node_dns::{DnsZone, NodeDns};
 pub use payload::{Compression, Contents, Held, Member, MemberKind, Payload, PayloadSource};
 pub use pool::Pool;
-pub use resource::{Account, Content, Fleet, HostResource, HostResources, LocalFile, Rights, Text, Vars, Wish};
+pub use resource::{Account, Content, Fleet, HostResource, HostResources, LocalFile, Rights, TemplateVars, Text, Wish};
 pub use schedule::Schedule;
 pub use settings::{
     DEFAULT_OPEN_FILES, EtcdDeployment, FirewallPolicy, HostSettings, KubeProxyMode, Mirror, RegistryMirrors, SelinuxState, Settings,

@@ -42,7 +42,7 @@ pub(crate) fn text(letters: &[Letter]) -> String {
 
 /// What keeps a text from being split.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) struct Fault {
+pub(crate) struct SplitFault {
     pub(crate) place: At,
     pub(crate) what: What,
 }
@@ -63,7 +63,7 @@ pub(crate) enum What {
 }
 
 /// Splits a text, or says everything that keeps it from being split.
-pub(crate) fn split(text: &str) -> Result<Vec<Word>, Vec<Fault>> {
+pub(crate) fn split(text: &str) -> Result<Vec<Word>, Vec<SplitFault>> {
     let mut splitter = Splitter { rest: places(text), words: Vec::new(), word: None, faults: Vec::new() };
     while let Some((character, place)) = splitter.next() {
         splitter.plain(character, place);
@@ -90,7 +90,7 @@ struct Splitter {
     rest: Vec<Placed>,
     words: Vec<Word>,
     word: Option<Word>,
-    faults: Vec<Fault>,
+    faults: Vec<SplitFault>,
 }
 
 impl Splitter {
@@ -180,7 +180,7 @@ impl Splitter {
     }
 
     fn fault(&mut self, place: At, what: What) {
-        self.faults.push(Fault { place, what });
+        self.faults.push(SplitFault { place, what });
     }
 
     fn end_word(&mut self) {

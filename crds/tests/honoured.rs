@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 
 use kok_crds::model::{Cluster, Settings};
-use kok_crds::{Effect, File, Position, Role, read_cluster, read_input, variables};
+use kok_crds::{File, Position, Role, VariableEffect, read_cluster, read_input, variables};
 
 #[path = "variables/beside.rs"]
 mod beside;
@@ -44,7 +44,7 @@ fn without_places(mut cluster: Cluster) -> Cluster {
 
 #[test]
 fn every_honoured_variable_changes_the_cluster() {
-    let honoured: BTreeSet<&str> = variables().filter(|row| row.effect() == Effect::Honoured).map(|row| row.name).collect();
+    let honoured: BTreeSet<&str> = variables().filter(|row| row.effect() == VariableEffect::Honoured).map(|row| row.name).collect();
     let tried: BTreeSet<&str> = values().map(|(name, _)| name).chain([OF_READING]).collect();
     assert_eq!(honoured, tried);
     for (name, value) in values() {
@@ -61,7 +61,7 @@ fn every_honoured_variable_changes_the_cluster() {
 
 #[test]
 fn every_setting_also_works_in_the_inline_form() {
-    let settings = variables().filter(|row| row.effect() == Effect::Honoured && row.field().is_none() && row.name != OF_READING);
+    let settings = variables().filter(|row| row.effect() == VariableEffect::Honoured && row.field().is_none() && row.name != OF_READING);
     let mut tried = 0;
     for row in settings {
         let (_, value) = values().find(|(name, _)| *name == row.name).unwrap();

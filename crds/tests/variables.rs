@@ -4,7 +4,7 @@
 use std::path::Path;
 use std::{env, fs};
 
-use kok_crds::{Effect, File, Input, Outcome, Role, SUBJECTS, Variable, read_input, variable, variables};
+use kok_crds::{File, Input, Outcome, Role, SUBJECTS, Variable, VariableEffect, read_input, variable, variables};
 
 /// Names that people of kube-on-kube, kubean and Kubespray set.
 const NAMES: &str = include_str!("variables/names.txt");
@@ -115,13 +115,13 @@ fn a_wish_that_is_not_done_is_called_that() {
 /// No row of what is not done, and no line about it, can be taken for something that was done.
 #[test]
 fn what_is_not_done_does_not_read_as_if_it_were() {
-    for row in variables().filter(|row| row.effect() == Effect::NotYet) {
+    for row in variables().filter(|row| row.effect() == VariableEffect::NotYet) {
         let details = row.details();
         assert!(details.starts_with("it has no effect yet"), "{}: {details}", row.name);
     }
     // What stops `apply` is refused, whatever may be done one day.
     for name in ["kubelet_systemd_hardening", "kube_vip_bgp_enabled"] {
-        assert_eq!(variable(name).unwrap().effect(), Effect::Refused, "{name}");
+        assert_eq!(variable(name).unwrap().effect(), VariableEffect::Refused, "{name}");
     }
     for line in UNDONE {
         let input = read_line(line);
@@ -133,12 +133,12 @@ fn what_is_not_done_does_not_read_as_if_it_were() {
 /// Rows that say of another value that it is an error are none of what means nothing, of which nothing is an error.
 #[test]
 fn what_may_be_an_error_is_not_called_meaningless() {
-    for row in variables().filter(|row| matches!(row.effect(), Effect::NoMeaning | Effect::Honoured)) {
+    for row in variables().filter(|row| matches!(row.effect(), VariableEffect::NoMeaning | VariableEffect::Honoured)) {
         assert!(!row.details().contains("an error"), "{}: {}", row.name, row.details());
     }
     for line in ["etcd_address: 192.0.2.1", "kube_override_hostname: other", "ansible_become_user: nobody", "skydns_server: 10.233.0.99"] {
         let (name, _) = line.split_once(": ").unwrap();
-        assert_eq!(variable(name).unwrap().effect(), Effect::Anyway, "{name}");
+        assert_eq!(variable(name).unwrap().effect(), VariableEffect::Anyway, "{name}");
         let input = read_line(line);
         assert!(!input.problems.is_empty(), "{line}");
         assert!(input.variables.iter().all(|given| given.name != name || given.outcome == Outcome::Refused), "{line}");
@@ -162,7 +162,7 @@ fn a_misspelled_name_is_answered_with_the_right_one() {
 
 #[test]
 fn all_effects_occur() {
-    for effect in Effect::ALL {
+    for effect in VariableEffect::ALL {
         assert!(variables().any(|row| row.effect() == effect), "{effect:?}");
     }
 }

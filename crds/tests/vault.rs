@@ -29,7 +29,7 @@ fn with(vars: &str) -> Vec<File> {
 }
 
 /// Everything that is said of an input, by whomever.
-fn said(input: &Input) -> String {
+fn all_text(input: &Input) -> String {
     let mut text = format!("{:?}\n{:?}\n{:?}\n{:?}\n", input.variables, input.notices, input.problems, input.operations);
     input.problems.iter().for_each(|problem| writeln!(text, "{problem}").unwrap());
     text + &input.inline_file().unwrap_or_default()
@@ -90,7 +90,7 @@ fn every_form_is_opened_and_shown_nowhere() {
     for (form, files) in forms() {
         let input = read(&files, &keys(&[("", "wrong"), ("", "key"), ("", "other")]));
         assert_eq!(password(&input, "w1").as_deref(), Some("Sesame{{ 1 }}"), "{form}");
-        let said = said(&input);
+        let said = all_text(&input);
         assert!(!said.contains("Sesame") && said.contains("(hidden)"), "{form}: {said}");
         assert!(said.contains("ansible_password"), "{form}: {said}");
         let concealed = &input.cluster.as_ref().unwrap().concealed;
@@ -108,7 +108,7 @@ fn logins_take_it_by_any_of_their_names() {
     let ssh = &input.cluster.as_ref().unwrap().host("cp1").unwrap().ssh;
     assert_eq!(ssh.password.as_ref().unwrap().expose(), b"Sesame");
     assert_eq!(ssh.sudo_password.as_ref().unwrap().expose(), b"Marmalade");
-    let said = said(&input);
+    let said = all_text(&input);
     assert!(!said.contains("Sesame") && !said.contains("Marmalade"), "{said}");
 }
 
@@ -189,12 +189,12 @@ fn problems_do_not_repeat_it() {
         format!("kube_oidc_auth: true\nkube_oidc_url: !vault |\n    {}\n", sealed("", "key", "Marmalade", 4)),
     ] {
         let input = read_input_with(&with(&vars), &keys(&[("", "key")]));
-        let said = said(&input);
+        let said = all_text(&input);
         assert!(!input.problems.is_empty() && !said.contains("armalade"), "{vars}: {said}");
     }
     let whole = sealed("", "key", "kube_proxy_mode: Marmalade\nkube_service_addresses: 'Marmal{{ x | ade }}'\n", 0);
     let input = read_input_with(&[with(""), vec![file("@x.yml", &whole)]].concat(), &keys(&[("", "key")]));
-    let said = said(&input);
+    let said = all_text(&input);
     assert!(input.problems.len() >= 2 && !said.contains("armal"), "{said}");
     assert!(said.contains("@x.yml:1:18"), "{said}");
 }
@@ -210,7 +210,7 @@ fn what_is_harmless_in_an_encrypted_file_is_hidden_only_there() {
     assert_eq!(concealed.hide("mode: nftables, Sesame"), "mode: nftables, (hidden)");
     let given = input.variables.iter().find(|given| given.name == "kube_proxy_mode").unwrap();
     assert_eq!(given.value, "(hidden)");
-    let said = said(&input);
+    let said = all_text(&input);
     assert!(!said.contains("nftables") && !said.contains("Sesame"), "{said}");
 }
 
@@ -233,7 +233,7 @@ fn values_in_a_config_map_are_opened() {
     for vars in [value, whole] {
         let input = read(&config(&vars), &keys(&[("", "key")]));
         assert_eq!(password(&input, "cp1").as_deref(), Some("Sesame"));
-        assert!(!said(&input).contains("Sesame"));
+        assert!(!all_text(&input).contains("Sesame"));
         let closed = read_input(&config(&vars));
         assert!(
             closed.is_locked() && closed.problems[0].position.as_ref().unwrap().file.as_ref() == "cluster.yaml",
@@ -253,7 +253,7 @@ fn a_whole_manifest_is_opened() {
     assert!(read_input(&files).is_locked());
     let wrong = text.replace("1.37.1", "Marmalade");
     let input = read_input_with(&[file("cluster.yaml", &sealed("", "key", &wrong, 0))], &keys(&[("", "key")]));
-    assert!(!input.problems.is_empty() && !said(&input).contains("Marmalade"), "{}", said(&input));
+    assert!(!input.problems.is_empty() && !all_text(&input).contains("Marmalade"), "{}", all_text(&input));
 }
 
 /// The form that kokctl's own objects have says the same.
@@ -273,7 +273,7 @@ fn values_of_an_inline_cluster_are_opened() {
     assert!(closed.is_locked() && closed.problems.len() == 1, "{:?}", closed.problems);
     let sealed_version = format!("!vault |\n    {}\n", sealed("", "key", "Marmalade", 4));
     let input = read_input_with(&[file("cluster.yaml", &text(sealed_version.trim_end()))], &keys(&[("", "key")]));
-    assert!(!input.problems.is_empty() && !said(&input).contains("Marmalade"), "{}", said(&input));
+    assert!(!input.problems.is_empty() && !all_text(&input).contains("Marmalade"), "{}", all_text(&input));
 }
 
 /// What stays closed was said: nobody is told that it is missing.

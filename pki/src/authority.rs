@@ -6,7 +6,7 @@ use crate::inspect::{CertificateFacts, inspect_certificate};
 use crate::issue::self_sign;
 use crate::key::PrivateKey;
 use crate::material::{Content, Material, MaterialFile};
-use crate::{AuthorityKind, PkiError, Policy, Randomness, Secret, TrustBundle};
+use crate::{AuthorityKind, PkiError, Policy, Randomness, SecretText, TrustBundle};
 
 /// A certificate authority, with its private key unless somebody else keeps that one. It has no `Debug` on purpose.
 pub struct Authority {
@@ -33,7 +33,7 @@ impl Authority {
     /// # Errors
     /// [`PkiError::Certificate`], [`PkiError::PrivateKey`], [`PkiError::NotAnAuthority`] if the certificate must not sign others, and
     /// [`PkiError::KeyMismatch`] if the key is another one's.
-    pub fn from_pem(certificate_pem: String, key_pem: Option<Secret>) -> Result<Self, PkiError> {
+    pub fn from_pem(certificate_pem: String, key_pem: Option<SecretText>) -> Result<Self, PkiError> {
         let key = key_pem.map(PrivateKey::from_pem).transpose()?;
         let facts = TrustBundle::from_pem(&certificate_pem)?.signer(key.as_ref())?.clone();
         let refuse = |reason| PkiError::NotAnAuthority { subject: facts.subject.to_string(), reason };
@@ -50,7 +50,7 @@ impl Authority {
     ///
     /// # Errors
     /// Those of [`Authority::from_pem`], and [`PkiError::NotAnAuthority`] for what else it lacks at `now`.
-    pub fn adopt(certificate_pem: String, key_pem: Option<Secret>, now: OffsetDateTime) -> Result<Self, PkiError> {
+    pub fn adopt(certificate_pem: String, key_pem: Option<SecretText>, now: OffsetDateTime) -> Result<Self, PkiError> {
         let certificates = certificate_pem.matches("-----BEGIN CERTIFICATE-----").count();
         let authority = Self::from_pem(certificate_pem, key_pem)?;
         let facts = &authority.facts;
@@ -83,7 +83,7 @@ impl Authority {
 
     /// The private key in PEM, as it was made or found; none where somebody else keeps it.
     #[must_use]
-    pub fn key_pem(&self) -> Option<&Secret> {
+    pub fn key_pem(&self) -> Option<&SecretText> {
         self.key.as_ref().map(PrivateKey::pem)
     }
 
@@ -119,7 +119,7 @@ pub struct Authorities {
 }
 
 /// Certificate and key of an authority, in PEM. The key is missing where somebody else keeps it; that it is lost is for the caller to find.
-pub type FoundAuthority = (String, Option<Secret>);
+pub type FoundAuthority = (String, Option<SecretText>);
 
 /// What was found of a cluster's authorities. Everything is optional; what is missing is made, so the caller leaves out nothing that is in
 /// use.
@@ -132,7 +132,7 @@ pub struct FoundAuthorities {
     /// The front proxy's authority.
     pub front_proxy: Option<FoundAuthority>,
     /// Private key of service accounts.
-    pub service_account: Option<Secret>,
+    pub service_account: Option<SecretText>,
     /// What stands in `sa.pub`: public keys in PEM, of which one is that of `service_account`. While that is being replaced there are more.
     pub token_keys: Option<String>,
 }
@@ -174,7 +174,7 @@ impl Authorities {
     ///
     /// # Errors
     /// Those of [`Authority::from_pem`].
-    pub fn with(self, kind: AuthorityKind, certificate_pem: String, key: Option<Secret>) -> Result<Self, PkiError> {
+    pub fn with(self, kind: AuthorityKind, certificate_pem: String, key: Option<SecretText>) -> Result<Self, PkiError> {
         let key = key.or_else(|| self.get(kind).key_pem().cloned());
         let authority = Authority::from_pem(certificate_pem, key)?;
         Ok(match kind {

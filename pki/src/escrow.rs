@@ -7,7 +7,7 @@ use serde::Deserialize;
 use zeroize::Zeroizing;
 
 use crate::kubeconfig::push_quoted;
-use crate::{Authorities, AuthorityKind, FoundAuthorities, KeyAlgorithm, PkiError, Policy, Randomness, Secret};
+use crate::{Authorities, AuthorityKind, FoundAuthorities, KeyAlgorithm, PkiError, Policy, Randomness, SecretText};
 
 /// What the first line of content says. Another version of the form gets another number.
 const FORMAT: &str = "kokctl-escrow-1";
@@ -26,7 +26,7 @@ pub struct EncryptionKey {
     /// Its name, which stands before all that is encrypted with it.
     pub name: String,
     /// The key, in base64.
-    pub secret: Secret,
+    pub secret: SecretText,
 }
 
 /// The name of a cluster's first key, and of the only one where a text says none.
@@ -95,7 +95,7 @@ impl Escrow {
     ///
     /// # Errors
     /// [`PkiError::Escrow`], and those of [`Authorities::complete`]; none quotes the text.
-    pub fn parse(text: &Secret) -> Result<Self, PkiError> {
+    pub fn parse(text: &SecretText) -> Result<Self, PkiError> {
         let options = serde_saphyr::options! { with_snippet: false, emit_comments: false };
         let form: Form = serde_saphyr::from_str_with_options(text.expose(), options).map_err(|error| {
             let line = error.location().map_or(0, |location| location.line());
@@ -104,18 +104,18 @@ impl Escrow {
         if form.format != FORMAT {
             return Err(PkiError::Escrow(format!("its format is not {FORMAT}")));
         }
-        let pair = |pair: Pair| Some((pair.certificate, pair.key.map(Secret::from_zeroizing)));
+        let pair = |pair: Pair| Some((pair.certificate, pair.key.map(SecretText::from_zeroizing)));
         let found = FoundAuthorities {
             kubernetes: pair(form.authorities.kubernetes),
             etcd: pair(form.authorities.etcd),
             front_proxy: pair(form.authorities.front_proxy),
-            service_account: Some(Secret::from_zeroizing(form.service_account.key)),
+            service_account: Some(SecretText::from_zeroizing(form.service_account.key)),
             token_keys: None,
         };
         let authorities = Authorities::complete(found, &Policy::default(), time::OffsetDateTime::UNIX_EPOCH, &mut Nothing)?;
         let first = form.encryption_key.map(|key| Named { name: FIRST_ENCRYPTION_KEY.to_owned(), key });
         let keys = first.into_iter().chain(form.encryption_keys);
-        let encryption_keys = keys.map(|it| EncryptionKey { name: it.name, secret: Secret::from_zeroizing(it.key) }).collect();
+        let encryption_keys = keys.map(|it| EncryptionKey { name: it.name, secret: SecretText::from_zeroizing(it.key) }).collect();
         Ok(Self { cluster: form.cluster, authorities, encryption_keys })
     }
 
@@ -141,7 +141,7 @@ impl Escrow {
 /// The text that keeps these, with keys to encrypt with by their names. The same keys make the same text; one of the first name alone is written as it was
 /// before keys could be replaced.
 #[must_use]
-pub fn escrow(cluster: &str, authorities: &Authorities, encryption_keys: &[(&str, &str)]) -> Secret {
+pub fn escrow(cluster: &str, authorities: &Authorities, encryption_keys: &[(&str, &str)]) -> SecretText {
     let pairs = AuthorityKind::ALL.map(|kind| (field(kind), authorities.get(kind)));
     let length: usize = pairs.iter().map(|(_, it)| it.certificate_pem().len() + it.key_pem().map_or(0, |key| key.expose().len())).sum();
     // Reserved at once: a growing string would leave copies of the keys behind. An escaped character takes ten bytes at the most.
@@ -170,7 +170,7 @@ pub fn escrow(cluster: &str, authorities: &Authorities, encryption_keys: &[(&str
     }
     text.push_str("serviceAccount:\n");
     push(&mut text, "  ", "key", authorities.service_account().pem().expose());
-    Secret::new(text)
+    SecretText::new(text)
 }
 
 /// What a Cluster calls an authority.

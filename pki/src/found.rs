@@ -7,7 +7,7 @@ use time::OffsetDateTime;
 use zeroize::Zeroizing;
 
 use crate::verify::{Defect, verify_leaf};
-use crate::{PkiError, Profile, Secret, TrustBundle, matches_key};
+use crate::{PkiError, Profile, SecretText, TrustBundle, matches_key};
 
 /// What the current context of a kubeconfig says. It has no `Debug`, since it holds a key.
 pub struct KubeconfigFacts {
@@ -20,7 +20,7 @@ pub struct KubeconfigFacts {
     /// The client's certificate in PEM, if it is embedded.
     pub certificate_pem: Option<String>,
     /// The client's private key in PEM, if it is embedded.
-    pub key_pem: Option<Secret>,
+    pub key_pem: Option<SecretText>,
 }
 
 #[derive(Deserialize)]
@@ -77,7 +77,7 @@ struct User {
 ///
 /// # Errors
 /// [`PkiError::Kubeconfig`]; its text never quotes the kubeconfig.
-pub fn inspect_kubeconfig(text: &Secret) -> Result<KubeconfigFacts, PkiError> {
+pub fn inspect_kubeconfig(text: &SecretText) -> Result<KubeconfigFacts, PkiError> {
     let unreadable = |reason: &str| PkiError::Kubeconfig(reason.to_owned());
     let options = serde_saphyr::options! { with_snippet: false, emit_comments: false };
     let config: Config = serde_saphyr::from_str_with_options(text.expose(), options).map_err(|error| {
@@ -97,7 +97,7 @@ pub fn inspect_kubeconfig(text: &Secret) -> Result<KubeconfigFacts, PkiError> {
         ca_pem: public(cluster.ca, "certificate-authority-data")?.map(|text| text.to_string()),
         certificate_pem: public(credentials.certificate, "client-certificate-data")?.map(|text| text.to_string()),
         key_pem: match credentials.key {
-            Some(data) => Some(Secret::from_zeroizing(decoded(&data, "client-key-data")?)),
+            Some(data) => Some(SecretText::from_zeroizing(decoded(&data, "client-key-data")?)),
             None => None,
         },
     })
@@ -107,7 +107,13 @@ pub fn inspect_kubeconfig(text: &Secret) -> Result<KubeconfigFacts, PkiError> {
 ///
 /// # Errors
 /// Everything that is wrong with it.
-pub fn verify_kubeconfig(text: &Secret, ca_pem: &str, expected: &Profile, server: &str, now: OffsetDateTime) -> Result<(), Vec<Defect>> {
+pub fn verify_kubeconfig(
+    text: &SecretText,
+    ca_pem: &str,
+    expected: &Profile,
+    server: &str,
+    now: OffsetDateTime,
+) -> Result<(), Vec<Defect>> {
     let unreadable = |error: PkiError| vec![Defect::Unreadable(error.to_string())];
     let found = inspect_kubeconfig(text).map_err(unreadable)?;
     let mut defects = Vec::new();

@@ -13,7 +13,7 @@ use x509_parser::prelude::FromDer as _;
 use x509_parser::x509::X509Name;
 
 use crate::key::PrivateKey;
-use crate::{PkiError, San, Secret};
+use crate::{PkiError, San, SecretText};
 
 const BEGIN: &str = "-----BEGIN CERTIFICATE-----";
 const END: &str = "-----END CERTIFICATE-----";
@@ -107,7 +107,7 @@ pub(crate) fn inspect_certificates(pem: &str) -> Result<Vec<CertificateFacts>, P
 ///
 /// # Errors
 /// [`PkiError::Certificate`] or [`PkiError::PrivateKey`] if one of them cannot be read.
-pub fn matches_key(certificate_pem: &str, key_pem: &Secret) -> Result<bool, PkiError> {
+pub fn matches_key(certificate_pem: &str, key_pem: &SecretText) -> Result<bool, PkiError> {
     let facts = inspect_certificate(certificate_pem)?;
     let key = PrivateKey::from_pem(key_pem.clone())?;
     Ok(facts.public_key_sha256 == public_key_digest(&key))

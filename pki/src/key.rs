@@ -3,7 +3,7 @@
 use rcgen::{KeyPair, RsaKeySize};
 use zeroize::Zeroize;
 
-use crate::{PkiError, Secret};
+use crate::{PkiError, SecretText};
 
 /// Bytes of a serial number: RFC 5280 §4.1.2.2 allows 20, the CA/Browser Forum asks for 64 random bits; 16 bytes leave 126.
 const SERIAL_BYTES: usize = 16;
@@ -63,7 +63,7 @@ pub trait Randomness {
 /// A key pair together with the PEM text that goes into its file. It has no `Debug` on purpose.
 pub struct PrivateKey {
     pair: KeyPair,
-    pem: Secret,
+    pem: SecretText,
 }
 
 impl PrivateKey {
@@ -73,7 +73,7 @@ impl PrivateKey {
     /// Those of [`Randomness::key_pair`].
     pub fn generate(algorithm: KeyAlgorithm, randomness: &mut dyn Randomness) -> Result<Self, PkiError> {
         let pair = randomness.key_pair(algorithm)?;
-        let pem = Secret::new(pair.serialize_pem());
+        let pem = SecretText::new(pair.serialize_pem());
         Ok(Self { pair, pem })
     }
 
@@ -82,7 +82,7 @@ impl PrivateKey {
     ///
     /// # Errors
     /// [`PkiError::PrivateKey`].
-    pub fn from_pem(pem: Secret) -> Result<Self, PkiError> {
+    pub fn from_pem(pem: SecretText) -> Result<Self, PkiError> {
         let key_block = private_key_block(pem.expose()).ok_or(PkiError::PrivateKey)?;
         let pair = KeyPair::from_pem(key_block).map_err(|_| PkiError::PrivateKey)?;
         Ok(Self { pair, pem })
@@ -90,7 +90,7 @@ impl PrivateKey {
 
     /// The PEM text of the private key.
     #[must_use]
-    pub fn pem(&self) -> &Secret {
+    pub fn pem(&self) -> &SecretText {
         &self.pem
     }
 

@@ -7,7 +7,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use zeroize::Zeroizing;
 
-use crate::Secret;
+use crate::SecretText;
 
 /// Name of the user in a kubeconfig without credentials: client-go wants one in every context.
 const NOBODY: &str = "anonymous";
@@ -19,12 +19,12 @@ pub struct Credentials<'a> {
     /// Client certificate in PEM.
     pub certificate_pem: &'a str,
     /// The certificate's private key in PEM.
-    pub key_pem: &'a Secret,
+    pub key_pem: &'a SecretText,
 }
 
 /// A kubeconfig that logs in with a client certificate. Its only context, also the current one, is `user@cluster_name`.
 #[must_use]
-pub fn kubeconfig(cluster_name: &str, server: &str, ca_pem: &str, credentials: &Credentials<'_>) -> Secret {
+pub fn kubeconfig(cluster_name: &str, server: &str, ca_pem: &str, credentials: &Credentials<'_>) -> SecretText {
     let key = Zeroizing::new(STANDARD.encode(credentials.key_pem.expose()));
     let certificate = STANDARD.encode(credentials.certificate_pem);
     // Reserved at once: a growing string would leave copies of the key behind.
@@ -33,7 +33,7 @@ pub fn kubeconfig(cluster_name: &str, server: &str, ca_pem: &str, credentials: &
     for part in ["    client-certificate-data: \"", &certificate, "\"\n    client-key-data: \"", &key, "\"\n"] {
         text.push_str(part);
     }
-    Secret::new(text)
+    SecretText::new(text)
 }
 
 /// A kubeconfig for kubeadm's file discovery: it says where the API is and which authority to trust, and holds no credentials.

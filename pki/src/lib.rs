@@ -46,7 +46,7 @@ pub use merge::{MergeChange, MergeError, MergeSummary, Misfit, NewCluster, Taken
 pub use profile::{AuthorityKind, KubeconfigUser, LOOPBACK_SANS, Leaf, Profile, San};
 pub use rcgen::KeyPair;
 pub use request::{Request, client_request};
-pub use secret::Secret;
+pub use secret::SecretText;
 pub use trust::{TrustBundle, signed_by, trust_one};
 pub use vault::{VaultError, VaultText, open_vault};
 pub use verify::{Defect, verify_leaf};

@@ -1,6 +1,6 @@
 //! The files that kubeadm keeps below `/etc/kubernetes`.
 
-use crate::{AuthorityKind, KubeconfigUser, Leaf, Secret};
+use crate::{AuthorityKind, KubeconfigUser, Leaf, SecretText};
 
 /// Mode of a certificate: public, but only root replaces it. kubeadm's choice.
 const CERTIFICATE_MODE: u32 = 0o644;
@@ -96,7 +96,7 @@ pub enum Content {
     /// Anyone may read it.
     Public(String),
     /// It holds a private key.
-    Secret(Secret),
+    Secret(SecretText),
 }
 
 impl Content {

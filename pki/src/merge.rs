@@ -11,7 +11,7 @@ use base64::engine::general_purpose::STANDARD;
 use thiserror::Error;
 use zeroize::Zeroizing;
 
-use crate::{KubeconfigFacts, Secret};
+use crate::{KubeconfigFacts, SecretText};
 use own::{Named, Ours};
 use tree::{Entry, Node, Scalar, Value};
 
@@ -116,10 +116,10 @@ impl fmt::Display for Misfit {
 ///
 /// # Errors
 /// [`MergeError`], and then nothing is to be written.
-pub fn merge_kubeconfig(own: &Secret, new: &NewCluster<'_>) -> Result<(Secret, MergeSummary), MergeError> {
+pub fn merge_kubeconfig(own: &SecretText, new: &NewCluster<'_>) -> Result<(SecretText, MergeSummary), MergeError> {
     let before = tree::read(own.expose()).map_err(MergeError::Misfit)?;
     own::validate(&before).map_err(MergeError::Misfit)?;
-    let taken = Ours::of(&before, new).taken();
+    let taken = Ours::from_root(&before, new).taken();
     if !taken.is_empty() {
         return Err(MergeError::Taken(taken));
     }

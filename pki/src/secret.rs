@@ -4,11 +4,11 @@ use zeroize::Zeroizing;
 
 /// Text that holds a private key: a PEM block or a kubeconfig.
 ///
-/// It has no `Debug`, `Display` or `Serialize` on purpose, and is wiped from memory when dropped. [`Secret::expose`] is the only way out.
+/// It has no `Debug`, `Display` or `Serialize` on purpose, and is wiped from memory when dropped. [`SecretText::expose`] is the only way out.
 #[derive(Clone)]
-pub struct Secret(Zeroizing<String>);
+pub struct SecretText(Zeroizing<String>);
 
-impl Secret {
+impl SecretText {
     /// Takes the text over.
     #[must_use]
     pub fn new(text: String) -> Self {

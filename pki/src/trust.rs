@@ -3,7 +3,7 @@
 use crate::inspect::{CertificateFacts, inspect_certificate, inspect_certificates, public_key_digest};
 use crate::key::PrivateKey;
 use crate::verify::is_signed_by;
-use crate::{PkiError, Secret};
+use crate::{PkiError, SecretText};
 
 /// Certificates of authorities, one at least, in the order of their file. One of them is as good as another to those who verify; only one
 /// signs.
@@ -59,7 +59,7 @@ impl TrustBundle {
     ///
     /// # Errors
     /// [`PkiError::PrivateKey`], and [`PkiError::KeyMismatch`] if it is of none of them.
-    pub fn signer_with(&self, key_pem: &Secret) -> Result<&CertificateFacts, PkiError> {
+    pub fn signer_with(&self, key_pem: &SecretText) -> Result<&CertificateFacts, PkiError> {
         self.signer(Some(&PrivateKey::from_pem(key_pem.clone())?))
     }
 

@@ -135,10 +135,10 @@ fn check_validity(leaf: &CertificateFacts, now: OffsetDateTime, defects: &mut Ve
 }
 
 fn check_profile(leaf: &CertificateFacts, expected: &Profile, defects: &mut Vec<Defect>) {
-    let of =
+    let subject_of =
         |organizations: &Vec<String>| Subject { common_name: Some(expected.common_name.clone()), organizations: organizations.clone() };
-    let subject = of(&expected.organizations);
-    if leaf.subject != subject && expected.former_organizations.as_ref().map(of).as_ref() != Some(&leaf.subject) {
+    let subject = subject_of(&expected.organizations);
+    if leaf.subject != subject && expected.former_organizations.as_ref().map(subject_of).as_ref() != Some(&leaf.subject) {
         defects.push(Defect::Subject { expected: subject, found: leaf.subject.clone() });
     }
     let missing = expected.sans.iter().filter(|san| !leaf.sans.contains(san));

@@ -6,7 +6,7 @@ mod support;
 use std::collections::BTreeSet;
 
 use base64::Engine as _;
-use kok_pki::{AuthorityKind, KeyAlgorithm, KubeconfigUser, Leaf, MaterialFile, Policy, Secret, inspect_certificate, matches_key};
+use kok_pki::{AuthorityKind, KeyAlgorithm, KubeconfigUser, Leaf, MaterialFile, Policy, SecretText, inspect_certificate, matches_key};
 use support::{content, host, make, now};
 use time::Duration;
 use x509_parser::prelude::{ParsedExtension, X509Certificate, X509Version, parse_x509_pem};
@@ -44,10 +44,10 @@ const TABLE: &[Row] = &[
 ];
 
 /// Certificate and key of a row in PEM, out of their files or out of the kubeconfig.
-fn leaf(files: &[MaterialFile], row: &Row) -> (String, Secret) {
+fn leaf(files: &[MaterialFile], row: &Row) -> (String, SecretText) {
     if !row.file.ends_with(".conf") {
         let read = |end| content(files, &format!("{}.{end}", row.file)).to_owned();
-        return (read("crt"), Secret::new(read("key")));
+        return (read("crt"), SecretText::new(read("key")));
     }
     let text = content(files, row.file);
     let read = |name: &str| {
@@ -55,7 +55,7 @@ fn leaf(files: &[MaterialFile], row: &Row) -> (String, Secret) {
         let bytes = base64::engine::general_purpose::STANDARD.decode(line.trim().trim_matches('"')).unwrap();
         String::from_utf8(bytes).unwrap()
     };
-    (read("client-certificate-data:"), Secret::new(read("client-key-data:")))
+    (read("client-certificate-data:"), SecretText::new(read("client-key-data:")))
 }
 
 fn check_row(files: &[MaterialFile], row: &Row, rsa: bool) {
@@ -147,7 +147,7 @@ fn check_authority(files: &[MaterialFile], file: &str, cn: &str, rsa: bool) {
     assert_eq!(constraints.value.path_len_constraint, None, "kubeadm leaves the length open");
     assert!(subject_key_id(&certificate).is_some());
     certificate.verify_signature(None).expect("self-signed");
-    assert!(matches_key(pem, &Secret::new(key.to_owned())).unwrap());
+    assert!(matches_key(pem, &SecretText::new(key.to_owned())).unwrap());
     check_serial(&certificate);
     check_dates(&facts, Duration::days(3650));
     check_key(&certificate, key, rsa);

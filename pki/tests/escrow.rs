@@ -3,7 +3,7 @@
 
 mod support;
 
-use kok_pki::{Authorities, AuthorityKind, Escrow, KeyAlgorithm, PkiError, Policy, Secret, escrow};
+use kok_pki::{Authorities, AuthorityKind, Escrow, KeyAlgorithm, PkiError, Policy, SecretText, escrow};
 use proptest::prelude::*;
 use serde_json::Value;
 use support::{Repeating, make, now};
@@ -17,7 +17,7 @@ fn same(one: &Authorities, other: &Authorities) -> bool {
 }
 
 fn read(text: &str) -> Result<Escrow, PkiError> {
-    Escrow::parse(&Secret::new(text.to_owned()))
+    Escrow::parse(&SecretText::new(text.to_owned()))
 }
 
 proptest! {

@@ -5,7 +5,7 @@ mod support;
 
 use base64::Engine as _;
 use kok_pki::{
-    AuthorityKind, ControlPlane, Credentials, Defect, Endpoint, KubeconfigUser, Material, Policy, Secret, discovery_kubeconfig,
+    AuthorityKind, ControlPlane, Credentials, Defect, Endpoint, KubeconfigUser, Material, Policy, SecretText, discovery_kubeconfig,
     inspect_kubeconfig, kubeconfig, verify_kubeconfig,
 };
 use proptest::prelude::*;
@@ -72,14 +72,14 @@ fn a_kubeconfig_that_was_found_is_checked() {
     let ca = authorities.get(AuthorityKind::Kubernetes).certificate_pem();
     let check = |text: &str, user: KubeconfigUser, host: &ControlPlane, at| {
         let (expected, server) = (user.profile(host), user.server(host));
-        verify_kubeconfig(&Secret::new(text.to_owned()), ca, &expected, &server, at).err().unwrap_or_default()
+        verify_kubeconfig(&SecretText::new(text.to_owned()), ca, &expected, &server, at).err().unwrap_or_default()
     };
     for user in KubeconfigUser::ALL {
         let text = content(&files, Material::Kubeconfig(user).path());
         assert_eq!(check(text, user, &host(), now()), []);
     }
     let admin = content(&files, "admin.conf");
-    let facts = inspect_kubeconfig(&Secret::new(admin.to_owned())).unwrap();
+    let facts = inspect_kubeconfig(&SecretText::new(admin.to_owned())).unwrap();
     assert_eq!((facts.user.as_str(), facts.ca_pem.as_deref()), ("kubernetes-admin", Some(ca)));
     let moved = ControlPlane { endpoint: None, ..host() };
     let server = Defect::Server { expected: "https://10.0.0.11:6443".into(), found: "https://api.demo.example:8443".into() };
@@ -97,7 +97,7 @@ fn a_kubeconfig_that_was_found_is_checked() {
         &Credentials {
             user: "kubernetes-admin",
             certificate_pem: facts.certificate_pem.as_deref().unwrap(),
-            key_pem: &Secret::new(key.to_owned()),
+            key_pem: &SecretText::new(key.to_owned()),
         },
     );
     assert_eq!(check(mixed.expose(), KubeconfigUser::Admin, &host(), now()), [Defect::ForeignKey]);
@@ -119,7 +119,7 @@ fn errors_about_a_kubeconfig_never_quote_it() {
         admin[..admin.len() - 3].to_owned(),
         String::new(),
     ] {
-        let error = inspect_kubeconfig(&Secret::new(broken)).err().unwrap().to_string();
+        let error = inspect_kubeconfig(&SecretText::new(broken)).err().unwrap().to_string();
         assert!(error.starts_with("cannot read the kubeconfig: ") && error.len() < 100, "{error}");
         assert!(!error.contains(&data[..8]), "{error}");
     }
@@ -128,16 +128,16 @@ fn errors_about_a_kubeconfig_never_quote_it() {
 proptest! {
     #[test]
     fn reading_any_kubeconfig_ends_with_an_answer(text in any::<String>(), place in 0_usize..4000, piece in "[a-z{}:\\[\\]&* \n-]{0,9}") {
-        let _ = inspect_kubeconfig(&Secret::new(text));
+        let _ = inspect_kubeconfig(&SecretText::new(text));
         let (_, files) = make(1, &Policy::default());
         let mut text = content(&files, "admin.conf").to_owned();
         text.insert_str(place % text.len(), &piece);
-        let _ = inspect_kubeconfig(&Secret::new(text));
+        let _ = inspect_kubeconfig(&SecretText::new(text));
     }
 
     #[test]
     fn no_name_changes_the_structure(cluster in any::<String>(), server in any::<String>(), user in any::<String>(), ca in any::<String>()) {
-        let key = Secret::new("key".into());
+        let key = SecretText::new("key".into());
         let text = kubeconfig(&cluster, &server, &ca, &Credentials { user: &user, certificate_pem: "certificate", key_pem: &key });
         let context = format!("{user}@{cluster}");
         prop_assert_eq!(parse(text.expose()), json!({

@@ -4,7 +4,9 @@
 mod support;
 
 use base64::Engine as _;
-use kok_pki::{KubeconfigFacts, MergeChange, MergeError, MergeSummary, NewCluster, Policy, Secret, inspect_kubeconfig, merge_kubeconfig};
+use kok_pki::{
+    KubeconfigFacts, MergeChange, MergeError, MergeSummary, NewCluster, Policy, SecretText, inspect_kubeconfig, merge_kubeconfig,
+};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 use support::{content, make};
@@ -13,14 +15,14 @@ const SERVER: &str = "https://10.0.0.11:6443";
 
 fn admin(seed: u64) -> (KubeconfigFacts, String) {
     let (_, files) = make(seed, &Policy::default());
-    let facts = inspect_kubeconfig(&Secret::new(content(&files, "admin.conf").to_owned())).ok().unwrap();
+    let facts = inspect_kubeconfig(&SecretText::new(content(&files, "admin.conf").to_owned())).ok().unwrap();
     (facts, base64::engine::general_purpose::STANDARD.encode(content(&files, "pki/ca.crt")))
 }
 
 fn merged(own: &str, admin: &KubeconfigFacts) -> Result<(String, MergeSummary), MergeError> {
     let servers = [SERVER.to_owned(), "https://10.0.0.12:6443".to_owned()];
     let new = NewCluster { name: "demo", user: None, server: SERVER, tls_server_name: None, servers: &servers, admin };
-    merge_kubeconfig(&Secret::new(own.to_owned()), &new).map(|(text, summary)| (text.expose().to_owned(), summary))
+    merge_kubeconfig(&SecretText::new(own.to_owned()), &new).map(|(text, summary)| (text.expose().to_owned(), summary))
 }
 
 fn parse(text: &str) -> Value {
@@ -75,7 +77,7 @@ fn an_empty_file_becomes_one_with_the_cluster() {
     for own in ["", "\n# mine\n", "---\n", "{}", "null\n"] {
         let (text, summary) = merged(own, &admin).unwrap();
         assert_eq!(summary, MergeSummary { change: MergeChange::Added, context_before: None });
-        let found = inspect_kubeconfig(&Secret::new(text.clone())).ok().unwrap();
+        let found = inspect_kubeconfig(&SecretText::new(text.clone())).ok().unwrap();
         assert_eq!((found.server.as_str(), found.user.as_str()), (SERVER, "demo-admin"));
         assert!(found.key_pem.unwrap().expose() == admin.key_pem.as_ref().unwrap().expose());
         assert_eq!((found.ca_pem, found.certificate_pem), (admin.ca_pem.clone(), admin.certificate_pem.clone()));

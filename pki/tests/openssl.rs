@@ -7,7 +7,7 @@ use std::fs;
 use std::path::Path;
 use std::process::{Command, Output};
 
-use kok_pki::{Authority, KeyAlgorithm, Policy, Secret, inspect_certificate};
+use kok_pki::{Authority, KeyAlgorithm, Policy, SecretText, inspect_certificate};
 use support::{make, now};
 
 fn openssl(directory: &Path, arguments: &[&str]) -> Output {
@@ -141,7 +141,7 @@ fn authorities_made_elsewhere_are_taken_as_they_are() {
         stdout(directory, &request);
         let read = |name: &str| fs::read_to_string(directory.join(name)).unwrap();
         assert!(read("ca.key").contains(&format!("-----BEGIN {label}-----")));
-        let authority = Authority::from_pem(read("ca.crt"), Some(Secret::new(read("ca.key")))).unwrap();
+        let authority = Authority::from_pem(read("ca.crt"), Some(SecretText::new(read("ca.key")))).unwrap();
         assert_eq!(authority.key_pem().unwrap().expose(), read("ca.key"), "byte for byte");
         let profile = kok_pki::Leaf::ApiServer.profile(&support::host());
         let mut randomness = support::Repeating::new(5);
@@ -167,7 +167,7 @@ fn what_is_no_authority_or_not_its_key_is_refused() {
         fs::read_to_string(directory.join("a.crt")).unwrap()
     };
     let load = |pem: &str, key: &str| {
-        let key = Secret::new(fs::read_to_string(directory.join(key)).unwrap());
+        let key = SecretText::new(fs::read_to_string(directory.join(key)).unwrap());
         Authority::from_pem(pem.to_owned(), Some(key)).map(|_| ()).map_err(|error| error.to_string())
     };
     let sign = certificate("keyUsage=critical,keyCertSign");

@@ -4,7 +4,7 @@
 mod support;
 
 use kok_pki::{
-    Authority, AuthorityKind, ControlPlane, Defect, KubeconfigUser, Leaf, PkiError, Policy, PrivateKey, San, Secret, TrustAnchor,
+    Authority, AuthorityKind, ControlPlane, Defect, KubeconfigUser, Leaf, PkiError, Policy, PrivateKey, San, SecretText, TrustAnchor,
     TrustBundle, inspect_certificate, issue, matches_key, signed_by, trust_one, verify_kubeconfig, verify_leaf,
 };
 use proptest::prelude::*;
@@ -158,10 +158,10 @@ fn the_longest_host_name_fits() {
 fn a_wrong_key_is_told_apart() {
     let (_, files) = make(1, &Policy::default());
     let certificate = content(&files, "pki/apiserver.crt");
-    let key = |path| Secret::new(content(&files, path).to_owned());
+    let key = |path| SecretText::new(content(&files, path).to_owned());
     assert!(matches_key(certificate, &key("pki/apiserver.key")).unwrap());
     assert!(!matches_key(certificate, &key("pki/sa.key")).unwrap());
-    let broken = PrivateKey::from_pem(Secret::new("-----BEGIN PRIVATE KEY-----\nAAAA\n-----END PRIVATE KEY-----\n".into()));
+    let broken = PrivateKey::from_pem(SecretText::new("-----BEGIN PRIVATE KEY-----\nAAAA\n-----END PRIVATE KEY-----\n".into()));
     assert!(matches!(broken.err(), Some(PkiError::PrivateKey)));
 }
 
@@ -169,7 +169,7 @@ proptest! {
     #[test]
     fn reading_any_text_ends_with_an_answer(text in "\\PC*") {
         let _ = inspect_certificate(&text);
-        let _ = PrivateKey::from_pem(Secret::new(text));
+        let _ = PrivateKey::from_pem(SecretText::new(text));
     }
 
     #[test]
@@ -259,7 +259,7 @@ fn the_key_says_which_authority_signs() {
 fn kubeconfigs_trust_one_of_several() {
     let [(old, files), (new, _), (foreign, _)] = [1, 2, 3].map(|seed| make(seed, &Policy::default()));
     let ca = |of: &kok_pki::Authorities| of.get(AuthorityKind::Kubernetes).certificate_pem().to_owned();
-    let text = Secret::new(content(&files, "admin.conf").to_owned());
+    let text = SecretText::new(content(&files, "admin.conf").to_owned());
     let profile = KubeconfigUser::Admin.profile(&host());
     let server = kok_pki::inspect_kubeconfig(&text).ok().unwrap().server;
     let check = |authorities: &str| verify_kubeconfig(&text, authorities, &profile, &server, now()).err().unwrap_or_default();

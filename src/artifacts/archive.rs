@@ -23,7 +23,7 @@ pub const EXTENSION: &str = ".tar.zst";
 
 /// How many files were carried, and their bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Carried {
+pub struct CarriedFiles {
     /// How many.
     pub files: usize,
     /// Their bytes.
@@ -36,7 +36,7 @@ pub struct Carried {
 ///
 /// # Errors
 /// [`Failure`] if something can't be read or written, or is not what the index says.
-pub fn export(folder: &BundleFolder, since: Option<&Bundle>, key: Option<&PrivateKey>, output: &Path) -> Result<Carried, Failure> {
+pub fn export(folder: &BundleFolder, since: Option<&Bundle>, key: Option<&PrivateKey>, output: &Path) -> Result<CarriedFiles, Failure> {
     let failed = |error: io::Error| {
         let failure = Failure::new(Kind::Input, "the archive can't be written").at(output.display().to_string());
         failure.because(error.to_string()).hint("mend that, and run it again")
@@ -61,7 +61,12 @@ fn part(path: &Path) -> PathBuf {
     path.with_file_name(name)
 }
 
-fn write(folder: &BundleFolder, since: Option<&Bundle>, (index, signature): (&[u8], Option<&[u8]>), part: &Path) -> io::Result<Carried> {
+fn write(
+    folder: &BundleFolder,
+    since: Option<&Bundle>,
+    (index, signature): (&[u8], Option<&[u8]>),
+    part: &Path,
+) -> io::Result<CarriedFiles> {
     let compressed = zstd::Encoder::new(BufWriter::with_capacity(1 << 20, File::create(part)?), EFFORT)?;
     let mut archive = Builder::new(compressed);
     append(&mut archive, INDEX, index.len() as u64, index)?;
@@ -71,12 +76,12 @@ fn write(folder: &BundleFolder, since: Option<&Bundle>, (index, signature): (&[u
     let has = |artifact: &Artifact| {
         since.is_some_and(|since| since.artifacts().any(|held| held.path == artifact.path && held.sha256 == artifact.sha256))
     };
-    let mut carried = Carried::default();
+    let mut carried = CarriedFiles::default();
     for artifact in folder.bundle().artifacts().filter(|artifact| !has(artifact)) {
         let mut reader = Hashing::new(File::open(folder.file(&artifact))?);
         append(&mut archive, &artifact.path, artifact.size, (&mut reader).take(artifact.size))?;
         reader.is(&artifact)?;
-        carried = Carried { files: carried.files + 1, bytes: carried.bytes + artifact.size };
+        carried = CarriedFiles { files: carried.files + 1, bytes: carried.bytes + artifact.size };
     }
     let file = archive.into_inner()?.finish()?.into_inner().map_err(io::IntoInnerError::into_error)?;
     file.sync_all()?;
@@ -128,7 +133,7 @@ impl<R: Read> Read for Hashing<R> {
 ///
 /// # Errors
 /// [`Failure`] if the archive is damaged, or leaves something out that the folder does not have.
-pub fn import(archive: &Path, folder: &Path) -> Result<Carried, Failure> {
+pub fn import(archive: &Path, folder: &Path) -> Result<CarriedFiles, Failure> {
     let mut held = read_index(folder)?;
     let Unpacked { carried, index, text, signature } = read(archive, folder).map_err(|error| {
         Failure::new(Kind::Input, "the archive can't be imported")
@@ -161,7 +166,7 @@ pub fn import(archive: &Path, folder: &Path) -> Result<Carried, Failure> {
 
 /// What came out of an archive.
 struct Unpacked {
-    carried: Carried,
+    carried: CarriedFiles,
     index: Bundle,
     /// The bytes of the index.
     text: Vec<u8>,
@@ -179,7 +184,7 @@ fn read(archive: &Path, folder: &Path) -> io::Result<Unpacked> {
     let mut text = String::new();
     first.read_to_string(&mut text)?;
     let index = Bundle::parse(&text).map_err(io::Error::other)?;
-    let (mut carried, mut signature) = (Carried::default(), None);
+    let (mut carried, mut signature) = (CarriedFiles::default(), None);
     for entry in entries {
         let entry = entry?;
         let path = String::from_utf8_lossy(&entry.path_bytes()).into_owned();
@@ -194,7 +199,7 @@ fn read(archive: &Path, folder: &Path) -> io::Result<Unpacked> {
             .find(|artifact| artifact.path == path)
             .ok_or_else(|| io::Error::other(format!("its index does not name {path:?}")))?;
         unpack(entry, &artifact, folder)?;
-        carried = Carried { files: carried.files + 1, bytes: carried.bytes + artifact.size };
+        carried = CarriedFiles { files: carried.files + 1, bytes: carried.bytes + artifact.size };
     }
     Ok(Unpacked { carried, index, text: text.into_bytes(), signature })
 }

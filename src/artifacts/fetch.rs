@@ -32,7 +32,7 @@ use tokio::sync::Semaphore;
 use tokio::task::JoinSet;
 
 pub(super) use client::{Client, with_tries};
-pub use client::{Connection, Proxy};
+pub use client::{Proxy, UpstreamConnection};
 pub use credentials::Credentials;
 pub(super) use image::ACCEPTED;
 pub use index::part_of;
@@ -59,7 +59,7 @@ pub struct FetchRequest<'a> {
     /// The bundle's folder; what it holds already stays.
     pub folder: &'a Path,
     /// By what upstream is reached.
-    pub connection: &'a Connection,
+    pub connection: &'a UpstreamConnection,
     /// Licences of components by their names, for the list of what the bundle consists of.
     pub licences: BTreeMap<String, String>,
 }
@@ -97,8 +97,8 @@ enum Entry {
 /// One that is to be fetched, with what is known of it by then.
 enum Wanted {
     File(FileItem, String, Option<u64>),
-    Image(ImageItem, Box<image::Resolved>),
-    Packages(PackagesItem, packages::Resolved),
+    Image(ImageItem, Box<image::ResolvedImage>),
+    Packages(PackagesItem, packages::ResolvedPackages),
 }
 
 impl Wanted {

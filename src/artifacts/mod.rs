@@ -20,7 +20,7 @@ use kok_tasks::artifact::Artifact;
 use kok_tasks::bundle::{Bundle, FORMAT, INDEX};
 
 pub use reading::Reading;
-use reading::{Identity, Source};
+use reading::{FileIdentity, OpenArtifact};
 
 use crate::failure::{Failure, Kind};
 use crate::plain_file;
@@ -41,9 +41,9 @@ pub struct BundleFolder {
     /// Where digests of the user's files are kept.
     sums: Option<PathBuf>,
     /// Files whose digests were right, as they were then.
-    verified: Mutex<BTreeMap<PathBuf, Identity>>,
+    verified: Mutex<BTreeMap<PathBuf, FileIdentity>>,
     /// Files that are being sent.
-    sources: Mutex<BTreeMap<PathBuf, Weak<Source>>>,
+    sources: Mutex<BTreeMap<PathBuf, Weak<OpenArtifact>>>,
 }
 
 impl BundleFolder {
@@ -130,11 +130,11 @@ impl BundleFolder {
         let identity = verified.ok_or_else(|| io::Error::other(format!("{} was not verified", path.display())))?;
         let mut sources = self.sources.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(source) = sources.get(&path).and_then(Weak::upgrade) {
-            return Ok(Reading::of(source));
+            return Ok(Reading::new(source));
         }
-        let source = Source::open(&path, identity)?;
+        let source = OpenArtifact::open(&path, identity)?;
         sources.insert(path, Arc::downgrade(&source));
-        Ok(Reading::of(source))
+        Ok(Reading::new(source))
     }
 
     /// Reads each of these artifacts once and compares it with the digest of the index. Returns how many bytes were read.
@@ -188,11 +188,11 @@ impl BundleFolder {
         Ok(size)
     }
 
-    fn digest(&self, artifact: &Artifact, path: &Path) -> io::Result<(Identity, u64, String)> {
+    fn digest(&self, artifact: &Artifact, path: &Path) -> io::Result<(FileIdentity, u64, String)> {
         let Some(kept) = self.sums.as_deref().filter(|_| artifact.is_users()) else { return digest(path) };
-        let identity = Identity::of(&path.metadata()?);
+        let identity = FileIdentity::from_metadata(&path.metadata()?);
         let (size, sha256) = sums::sum(path, Some(kept))?;
-        if Identity::of(&path.metadata()?) != identity {
+        if FileIdentity::from_metadata(&path.metadata()?) != identity {
             return Err(io::Error::other("it was changed while it was read"));
         }
         Ok((identity, size, sha256))
@@ -207,9 +207,9 @@ pub fn sum_of(path: &Path) -> io::Result<(u64, String)> {
     digest(path).map(|(_, size, sha256)| (size, sha256))
 }
 
-fn digest(path: &Path) -> io::Result<(Identity, u64, String)> {
+fn digest(path: &Path) -> io::Result<(FileIdentity, u64, String)> {
     let mut file = File::open(path)?;
-    let identity = Identity::of(&file.metadata()?);
+    let identity = FileIdentity::from_metadata(&file.metadata()?);
     let mut context = Context::new(&SHA256);
     // Large enough that the system call costs nothing beside the hash.
     let mut buffer = vec![0; 1 << 18];
@@ -222,7 +222,7 @@ fn digest(path: &Path) -> io::Result<(Identity, u64, String)> {
         context.update(buffer.get(..length).unwrap_or_default());
         size += length as u64;
     }
-    if Identity::of(&file.metadata()?) != identity {
+    if FileIdentity::from_metadata(&file.metadata()?) != identity {
         return Err(io::Error::other("it was changed while it was read"));
     }
     Ok((identity, size, hex::encode(context.finish())))

@@ -11,23 +11,23 @@ mod tests;
 use std::sync::Arc;
 
 use kok_tasks::artifact::Artifact;
-use kok_tasks::pushed::{Place, Registry};
+use kok_tasks::pushed::{PushedTag, Registry};
 
 use super::BundleFolder;
-use super::fetch::{Client, Connection, Progress, Trouble, all, failures};
+use super::fetch::{Client, Progress, Trouble, UpstreamConnection, all, failures};
 use crate::failure::Failure;
-use session::{Lack, Session};
+use session::{Lack, PushSession};
 
 /// What is to be pushed, and where to.
 pub struct PushRequest<'a> {
     /// The bundle.
     pub folder: &'a BundleFolder,
     /// What of it, and what it is called there.
-    pub places: Vec<Place>,
+    pub places: Vec<PushedTag>,
     /// Where to.
     pub registry: &'a Registry,
     /// By what the registry is reached.
-    pub connection: &'a Connection,
+    pub connection: &'a UpstreamConnection,
 }
 
 /// What came of it.
@@ -47,7 +47,7 @@ pub struct Pushed {
 pub async fn push(request: PushRequest<'_>, progress: Arc<dyn Progress>) -> Result<Pushed, Vec<Failure>> {
     let PushRequest { folder, places, registry, connection } = request;
     let client = Client::sending(connection, registry).map_err(|failure| vec![failure])?;
-    let session = Arc::new(Session::new(client, registry.clone(), Arc::clone(&progress)));
+    let session = Arc::new(PushSession::new(client, registry.clone(), Arc::clone(&progress)));
     let lacks: Vec<Lack> = one_then_all(places, |place| Arc::clone(&session).ask(place)).await?.into_iter().flatten().collect();
     if lacks.is_empty() {
         return Ok(Pushed::default());

@@ -21,15 +21,15 @@ const KEPT: usize = 32;
 
 /// What tells a file from what it was: whoever changes its content moves one of these.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Identity {
+pub(super) struct FileIdentity {
     file: (u64, u64),
     size: u64,
     modified: (i64, i64),
     changed: (i64, i64),
 }
 
-impl Identity {
-    pub(super) fn of(metadata: &Metadata) -> Self {
+impl FileIdentity {
+    pub(super) fn from_metadata(metadata: &Metadata) -> Self {
         Self {
             file: (metadata.dev(), metadata.ino()),
             size: metadata.size(),
@@ -41,10 +41,10 @@ impl Identity {
 
 /// An open artifact, shared by those who read it.
 #[derive(Debug)]
-pub(super) struct Source {
+pub(super) struct OpenArtifact {
     path: PathBuf,
     file: File,
-    identity: Identity,
+    identity: FileIdentity,
     window: Mutex<Window>,
 }
 
@@ -71,9 +71,9 @@ impl Window {
     }
 }
 
-impl Source {
+impl OpenArtifact {
     /// Opens a file that was verified when it had this identity.
-    pub(super) fn open(path: &Path, identity: Identity) -> io::Result<Arc<Self>> {
+    pub(super) fn open(path: &Path, identity: FileIdentity) -> io::Result<Arc<Self>> {
         let source = Self { path: path.to_owned(), file: File::open(path)?, identity, window: Mutex::default() };
         source.check()?;
         Ok(Arc::new(source))
@@ -81,7 +81,7 @@ impl Source {
 
     /// Fails if the file is not what it was when it was verified.
     fn check(&self) -> io::Result<()> {
-        let is_same = Identity::of(&self.file.metadata()?) == self.identity;
+        let is_same = FileIdentity::from_metadata(&self.file.metadata()?) == self.identity;
         if is_same { Ok(()) } else { Err(io::Error::other(format!("{} was changed after it had been verified", self.path.display()))) }
     }
 
@@ -122,7 +122,7 @@ type Fetching = Pin<Box<dyn Future<Output = io::Result<Arc<Vec<u8>>>> + Send>>;
 
 /// The bytes of an artifact for one host.
 pub struct Reading {
-    source: Arc<Source>,
+    source: Arc<OpenArtifact>,
     next: u64,
     piece: Arc<Vec<u8>>,
     position: usize,
@@ -130,7 +130,7 @@ pub struct Reading {
 }
 
 impl Reading {
-    pub(super) fn of(source: Arc<Source>) -> Self {
+    pub(super) fn new(source: Arc<OpenArtifact>) -> Self {
         Self { source, next: 0, piece: Arc::default(), position: 0, fetching: None }
     }
 }

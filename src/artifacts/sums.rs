@@ -32,7 +32,7 @@ struct Known {
 }
 
 impl Known {
-    fn of(is: &Metadata, sha256: String) -> Self {
+    fn from_metadata(is: &Metadata, sha256: String) -> Self {
         let nanoseconds = |seconds: i64, rest: i64| i128::from(seconds) * 1_000_000_000 + i128::from(rest);
         Self {
             device: is.dev(),
@@ -64,12 +64,12 @@ pub fn sum(path: &Path, kept: Option<&Path>) -> io::Result<(u64, String)> {
     let before = fs::metadata(path)?;
     let (Some(kept), Some(name)) = (kept.filter(|_| before.size() >= LEAST), path.to_str()) else { return sum_of(path) };
     let all = read(kept);
-    if let Some(known) = all.get(name).filter(|known| **known == Known::of(&before, known.sha256.clone())) {
+    if let Some(known) = all.get(name).filter(|known| **known == Known::from_metadata(&before, known.sha256.clone())) {
         return Ok((known.size, known.sha256.clone()));
     }
     let (size, sha256) = sum_of(path)?;
-    let known = Known::of(&before, sha256.clone());
-    if known == Known::of(&fs::metadata(path)?, sha256.clone()) && known.is_settled() {
+    let known = Known::from_metadata(&before, sha256.clone());
+    if known == Known::from_metadata(&fs::metadata(path)?, sha256.clone()) && known.is_settled() {
         // Where it can't be kept it is hashed again.
         let _ = write(kept, all, name, known);
     }
@@ -117,7 +117,7 @@ mod tests {
         let first = sum(&file, Some(&kept)).unwrap();
         assert!(read(&kept).is_empty(), "it was changed a moment ago, whatever its own time says");
         // As if it had been long ago.
-        let known = super::Known::of(&fs::metadata(&file).unwrap(), first.1.clone());
+        let known = super::Known::from_metadata(&fs::metadata(&file).unwrap(), first.1.clone());
         super::write(&kept, Default::default(), file.to_str().unwrap(), known).unwrap();
         let mut lie = read(&kept);
         lie.values_mut().for_each(|known| known.sha256 = "0".repeat(64));

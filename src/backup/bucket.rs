@@ -52,7 +52,7 @@ pub struct Bucket {
 
 /// A backup in a bucket.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Stored {
+pub struct StoredBackup {
     /// What it is by its name.
     pub name: BackupName,
     /// Its length.
@@ -199,17 +199,17 @@ impl Bucket {
     ///
     /// # Errors
     /// [`Failure`] where the server does not say.
-    pub async fn list(&self, cluster: Option<&str>) -> Result<Vec<Stored>, Failure> {
+    pub async fn list(&self, cluster: Option<&str>) -> Result<Vec<StoredBackup>, Failure> {
         let prefix = Some(self.key("")).filter(|_| !self.prefix.is_empty());
         let listed = self.store.list(prefix.as_ref()).try_collect::<Vec<_>>().await;
         let objects = listed.map_err(|error| self.failed("the backups in the bucket can't be listed", &error))?;
-        let mut found: Vec<Stored> = objects
+        let mut found: Vec<StoredBackup> = objects
             .iter()
             .filter_map(|object| {
                 let name = object.location.filename()?;
                 // What lies deeper is somebody else's.
                 let name = BackupName::parse(name).filter(|known| self.key(&known.file_name()) == object.location)?;
-                Some(Stored { name, bytes: object.size })
+                Some(StoredBackup { name, bytes: object.size })
             })
             .filter(|found| cluster.is_none_or(|cluster| found.name.cluster == cluster))
             .collect();

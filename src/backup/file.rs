@@ -4,18 +4,18 @@ use std::fs::File;
 use std::io::{self, BufWriter, ErrorKind};
 use std::path::{Path, PathBuf};
 
-use kok_tasks::backup::{BEGINNING, BackupName, MANIFEST, Manifest, SNAPSHOT, Versions, snapshot_bytes};
+use kok_tasks::backup::{BEGINNING, BackupName, BackupVersions, MANIFEST, Manifest, SNAPSHOT, snapshot_bytes};
 use kok_tasks::snapshot::{Damage, Decoder, Form};
 
 use super::archive::Archive;
-use super::folder::{BackupPlace, Part};
+use super::folder::{BackupPlace, PartialBackup};
 use super::seal::{Seal, Sealing};
 use crate::failure::{Failure, Kind};
 
 /// A backup that is whole and on the disk, and has no name yet: dropped as such, it is gone. While it is there nobody takes it for left.
 pub struct WholeBackup {
     place: BackupPlace,
-    part: Part,
+    part: PartialBackup,
     /// Has the lock.
     _file: File,
     name: BackupName,
@@ -72,9 +72,9 @@ pub struct KeptBackup {
 
 /// What a backup is made of.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Made {
+pub struct BackupSource {
     /// What ran.
-    pub versions: Versions,
+    pub versions: BackupVersions,
     /// The host of the member.
     pub member: String,
     /// The revision that it had before, if it said it.
@@ -85,7 +85,7 @@ pub struct Made {
 pub struct BackupFile {
     place: BackupPlace,
     name: BackupName,
-    part: Part,
+    part: PartialBackup,
     archive: Archive<Sealing<BufWriter<File>>>,
     decoder: Decoder,
     /// What came of the snapshot, as long as its length is not known.
@@ -125,7 +125,7 @@ impl BackupFile {
     /// # Errors
     /// [`Failure`] if that is no snapshot, or the disk takes no more.
     pub fn push(&mut self, answer: &[u8]) -> Result<(), Failure> {
-        self.take(answer).map_err(|trouble| told(&self.place, trouble))
+        self.take(answer).map_err(|trouble| write_failure(&self.place, trouble))
     }
 
     fn take(&mut self, answer: &[u8]) -> Result<(), Trouble> {
@@ -147,17 +147,17 @@ impl BackupFile {
     ///
     /// # Errors
     /// [`Failure`] if the snapshot is not whole, or the disk takes no more; then nothing is kept.
-    pub fn finish(self, made: Made) -> Result<WholeBackup, Failure> {
+    pub fn finish(self, made: BackupSource) -> Result<WholeBackup, Failure> {
         let place = self.place.clone();
-        self.end(made).map_err(|trouble| told(&place, trouble))
+        self.end(made).map_err(|trouble| write_failure(&place, trouble))
     }
 
-    fn end(self, made: Made) -> Result<WholeBackup, Trouble> {
+    fn end(self, made: BackupSource) -> Result<WholeBackup, Trouble> {
         let Self { place, name, part, mut archive, decoder, .. } = self;
         decoder.finish().map_err(Trouble::Damage)?;
         let disk = Trouble::Disk;
         archive.end().map_err(disk)?;
-        let Made { versions, member, revision } = made;
+        let BackupSource { versions, member, revision } = made;
         let manifest = Manifest::new(&name.cluster, name.seconds, versions, (&member, revision), archive.parts().to_vec());
         archive.add(MANIFEST, manifest.text().as_bytes()).map_err(disk)?;
         let output = archive.finish().and_then(Sealing::finish).map_err(disk)?;
@@ -167,7 +167,7 @@ impl BackupFile {
     }
 }
 
-fn told(place: &BackupPlace, trouble: Trouble) -> Failure {
+fn write_failure(place: &BackupPlace, trouble: Trouble) -> Failure {
     let damaged = |because: String| {
         let failure = Failure::new(Kind::Host, "the snapshot of etcd did not come whole").because(because);
         failure.hint("nothing was kept; try again, and if it comes again, look at etcd on the host that was asked")

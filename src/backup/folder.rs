@@ -25,7 +25,7 @@ pub struct BackupPlace(PathBuf);
 
 /// A backup that was found.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Found {
+pub struct FoundBackup {
     /// What it is by its name.
     pub name: BackupName,
     /// Where it is.
@@ -74,16 +74,16 @@ impl BackupPlace {
     ///
     /// # Errors
     /// [`Failure`] where the folder can't be read.
-    pub fn list(&self, cluster: Option<&str>) -> Result<Vec<Found>, Failure> {
+    pub fn list(&self, cluster: Option<&str>) -> Result<Vec<FoundBackup>, Failure> {
         let found = self.names().map_err(|error| self.cannot(&error, "backups can't be listed"))?;
-        let mut found: Vec<Found> = found
+        let mut found: Vec<FoundBackup> = found
             .into_iter()
             .filter(|name| cluster.is_none_or(|cluster| name.cluster == cluster))
             .filter_map(|name| {
                 let path = self.0.join(name.file_name());
                 let metadata = fs::symlink_metadata(&path).ok().filter(fs::Metadata::is_file)?;
                 let looks_whole = looks_whole(&path, name.is_encrypted).unwrap_or(false);
-                Some(Found { name, path, bytes: metadata.len(), looks_whole })
+                Some(FoundBackup { name, path, bytes: metadata.len(), looks_whole })
             })
             .collect();
         found.sort_by(|a, b| a.name.cmp(&b.name));
@@ -99,8 +99,8 @@ impl BackupPlace {
     ///
     /// # Errors
     /// [`Failure`] where the folder can't be read.
-    pub fn surplus(&self, cluster: &str, keep: &Keep, now: i64) -> Result<Vec<Found>, Failure> {
-        let found: Vec<Found> = self.list(Some(cluster))?.into_iter().filter(|found| found.looks_whole).collect();
+    pub fn surplus(&self, cluster: &str, keep: &Keep, now: i64) -> Result<Vec<FoundBackup>, Failure> {
+        let found: Vec<FoundBackup> = self.list(Some(cluster))?.into_iter().filter(|found| found.looks_whole).collect();
         let names: Vec<BackupName> = found.iter().map(|found| found.name.clone()).collect();
         let gone = surplus(&names, keep, now);
         Ok(found.into_iter().filter(|found| gone.contains(&&found.name)).collect())
@@ -110,8 +110,8 @@ impl BackupPlace {
     ///
     /// # Errors
     /// [`Failure`] at the first that can't be removed.
-    pub fn remove(&self, surplus: &[Found]) -> Result<(), Failure> {
-        let remove = |found: &Found| {
+    pub fn remove(&self, surplus: &[FoundBackup]) -> Result<(), Failure> {
+        let remove = |found: &FoundBackup| {
             fs::remove_file(&found.path).or_else(|error| if error.kind() == ErrorKind::NotFound { Ok(()) } else { Err(error) })
         };
         let removed = surplus.iter().try_for_each(remove).and_then(|()| File::open(&self.0)?.sync_all());
@@ -124,7 +124,7 @@ impl BackupPlace {
     }
 
     /// Begins one. What backups of this cluster have left that were killed is removed; one that is being written has a lock on its part.
-    pub(super) fn begin(&self, name: &BackupName) -> io::Result<(Part, File)> {
+    pub(super) fn begin(&self, name: &BackupName) -> io::Result<(PartialBackup, File)> {
         self.sweep(&name.cluster)?;
         let path = self.0.join(name.file_name());
         if path.symlink_metadata().is_ok() {
@@ -137,7 +137,7 @@ impl BackupPlace {
         if file.metadata()?.nlink() == 0 {
             return Err(io::Error::other("another backup of this cluster has begun at the same moment"));
         }
-        Ok((Part { part, path, folder: self.0.clone(), is_named: false }, file))
+        Ok((PartialBackup { part, path, folder: self.0.clone(), is_named: false }, file))
     }
 
     fn sweep(&self, cluster: &str) -> io::Result<()> {
@@ -157,14 +157,14 @@ impl BackupPlace {
 }
 
 /// A backup that is not whole. Dropped as such, it goes.
-pub(super) struct Part {
+pub(super) struct PartialBackup {
     part: PathBuf,
     path: PathBuf,
     folder: PathBuf,
     is_named: bool,
 }
 
-impl Part {
+impl PartialBackup {
     /// Where it is as long as it has no name.
     pub(super) fn unnamed(&self) -> &Path {
         &self.part
@@ -187,7 +187,7 @@ impl Part {
     }
 }
 
-impl Drop for Part {
+impl Drop for PartialBackup {
     fn drop(&mut self) {
         if !self.is_named {
             let _ = fs::remove_file(&self.part);

@@ -9,8 +9,8 @@ mod seal;
 #[cfg(test)]
 mod tests;
 
-pub use bucket::{Bucket, BucketKey, Stored};
-pub use file::{BackupFile, KeptBackup, Made, WholeBackup};
-pub use folder::{BackupPlace, Found};
-pub use read::{Contents, Spool, check, manifest_of, read};
+pub use bucket::{Bucket, BucketKey, StoredBackup};
+pub use file::{BackupFile, BackupSource, KeptBackup, WholeBackup};
+pub use folder::{BackupPlace, FoundBackup};
+pub use read::{BackupContents, Spool, check, manifest_of, read};
 pub use seal::{Identities, Seal};

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use aws_lc_rs::digest::{Context, SHA256};
-use kok_pki::{Escrow, Secret};
+use kok_pki::{Escrow, SecretText};
 use kok_tasks::backup::{CLUSTER, ENCRYPTION, KEYS, MANIFEST, Manifest, PartSum, SNAPSHOT, WrongParts};
 use kok_tasks::documents::kms_plugins;
 use kok_tasks::snapshot::{Damage, Decoder, Form};
@@ -29,7 +29,7 @@ static SPOOLS: AtomicU32 = AtomicU32::new(0);
 const PIECE: usize = 1 << 18;
 
 /// What a backup holds, but for the snapshot. It has no `Debug` on purpose.
-pub struct Contents {
+pub struct BackupContents {
     /// What it says of itself, which was compared with what is in it.
     pub manifest: Manifest,
     /// The keys.
@@ -83,7 +83,7 @@ impl Spool {
     }
 }
 
-impl Contents {
+impl BackupContents {
     /// The keys as the text of an escrow.
     #[must_use]
     pub fn escrow(&self) -> kok_crds::Secret {
@@ -124,7 +124,7 @@ enum Trouble {
 ///
 /// # Errors
 /// [`Failure`] where it is damaged or cut off, and where it is encrypted and none of the keys opens it.
-pub fn read(path: &Path, identities: Option<&Identities>, spool: Option<&mut Spool>) -> Result<Contents, Failure> {
+pub fn read(path: &Path, identities: Option<&Identities>, spool: Option<&mut Spool>) -> Result<BackupContents, Failure> {
     contents(path, identities, spool).map_err(|trouble| failure(path, &trouble))
 }
 
@@ -132,7 +132,7 @@ pub fn read(path: &Path, identities: Option<&Identities>, spool: Option<&mut Spo
 ///
 /// # Errors
 /// Those of [`read`].
-pub fn check(path: &Path, identities: Option<&Identities>) -> Result<Contents, Failure> {
+pub fn check(path: &Path, identities: Option<&Identities>) -> Result<BackupContents, Failure> {
     read(path, identities, None)
 }
 
@@ -149,7 +149,7 @@ fn most(name: &str) -> Option<u64> {
     SHORT.iter().find(|(known, _)| *known == name).map(|(_, most)| *most)
 }
 
-fn contents(path: &Path, identities: Option<&Identities>, spool: Option<&mut Spool>) -> Result<Contents, Trouble> {
+fn contents(path: &Path, identities: Option<&Identities>, spool: Option<&mut Spool>) -> Result<BackupContents, Trouble> {
     let file = crate::plain_file::open(path)?;
     let input = open(BufReader::with_capacity(PIECE, file), identities)?;
     let Parts { sums, mut short, snapshot_sha256 } = Parts::read(input, spool)?;
@@ -160,12 +160,12 @@ fn contents(path: &Path, identities: Option<&Identities>, spool: Option<&mut Spo
         std::str::from_utf8(&bytes).map(|text| Zeroizing::new(text.to_owned())).map_err(|_| Trouble::Form(format!("{name} is no text")))
     };
     let keys = short.remove(KEYS).ok_or_else(|| WrongParts::Missing(KEYS.to_owned()))?;
-    let keys = Escrow::parse(&Secret::from_zeroizing(text(keys, KEYS)?)).map_err(|error| Trouble::Keys(error.to_string()))?;
+    let keys = Escrow::parse(&SecretText::from_zeroizing(text(keys, KEYS)?)).map_err(|error| Trouble::Keys(error.to_string()))?;
     if keys.cluster() != manifest.cluster {
         return Err(Trouble::Keys("they are of another cluster than the rest".to_owned()));
     }
     let encryption = short.remove(ENCRYPTION).map(|bytes| text(bytes, ENCRYPTION)).transpose()?;
-    Ok(Contents { manifest, keys, encryption, snapshot_sha256 })
+    Ok(BackupContents { manifest, keys, encryption, snapshot_sha256 })
 }
 
 /// What was found in a tar.
@@ -244,13 +244,13 @@ fn at_end(mut rest: impl Read) -> Result<(), Trouble> {
 }
 
 fn failure(path: &Path, trouble: &Trouble) -> Failure {
-    let of = |what: &str, because: String, hint: &str| {
+    let failed = |what: &str, because: String, hint: &str| {
         Failure::new(Kind::Input, what).at(path.display().to_string()).because(because).hint(hint)
     };
     match trouble {
         Trouble::Closed(Closed::NoIdentity) => {
             let because = "it is encrypted, and neither a private key nor a passphrase was named".to_owned();
-            of(
+            failed(
                 "the backup can't be opened",
                 because,
                 "name the file with a key that it was written for (--identity FILE), or with its passphrase (--passphrase-file FILE)",
@@ -258,11 +258,11 @@ fn failure(path: &Path, trouble: &Trouble) -> Failure {
         }
         Trouble::Closed(closed @ Closed::OtherIdentity) => {
             let hint = "name a private key that it was written for; `age-keygen -y FILE` prints the public key of one. Nothing was changed";
-            of("the backup can't be opened", closed.to_string(), hint)
+            failed("the backup can't be opened", closed.to_string(), hint)
         }
         Trouble::Closed(closed @ Closed::OtherPassphrase) => {
             let hint = "name the file with its passphrase (--passphrase-file FILE), or with a private key that it was written for (--identity FILE). Nothing was changed";
-            of("the backup can't be opened", closed.to_string(), hint)
+            failed("the backup can't be opened", closed.to_string(), hint)
         }
         Trouble::Spool(error) => {
             let failure = Failure::new(Kind::Internal, "the snapshot can't be unpacked").because(error.to_string());
@@ -271,10 +271,10 @@ fn failure(path: &Path, trouble: &Trouble) -> Failure {
         Trouble::Disk(error) | Trouble::Closed(Closed::Disk(error)) => match error.kind() {
             ErrorKind::UnexpectedEof => damaged(path, "it is cut off".to_owned()),
             ErrorKind::InvalidData | ErrorKind::Other => damaged(path, format!("it was changed or cut off after it was written ({error})")),
-            _ => of("the backup can't be read", error.to_string(), "name a file that `kokctl backup create` has written"),
+            _ => failed("the backup can't be read", error.to_string(), "name a file that `kokctl backup create` has written"),
         },
         Trouble::Parts(WrongParts::Format(_)) => {
-            of("the backup can't be read", trouble.to_string(), "take the kokctl that has written it, or a later one")
+            failed("the backup can't be read", trouble.to_string(), "take the kokctl that has written it, or a later one")
         }
         _ => damaged(path, trouble.to_string()),
     }

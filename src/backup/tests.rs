@@ -7,7 +7,7 @@ use std::path::Path;
 use aws_lc_rs::digest::{SHA256, digest};
 use kok_crds::model::Keep;
 use kok_pki::{Authorities, FoundAuthorities, Policy, escrow};
-use kok_tasks::backup::{BackupName, CLUSTER, ENCRYPTION, KEYS, Versions};
+use kok_tasks::backup::{BackupName, BackupVersions, CLUSTER, ENCRYPTION, KEYS};
 use kok_tasks::snapshot::Form;
 use time::OffsetDateTime;
 
@@ -41,9 +41,9 @@ fn keys(cluster: &str) -> String {
     escrow(cluster, &made, &[("kokctl", "a2V5")]).expose().to_owned()
 }
 
-fn made() -> Made {
-    let versions = Versions { kokctl: "0.1.0".to_owned(), kubernetes: "1.37.1".to_owned(), etcd: "3.6.8".to_owned() };
-    Made { versions, member: "cp1".to_owned(), revision: Some(42) }
+fn made() -> BackupSource {
+    let versions = BackupVersions { kokctl: "0.1.0".to_owned(), kubernetes: "1.37.1".to_owned(), etcd: "3.6.8".to_owned() };
+    BackupSource { versions, member: "cp1".to_owned(), revision: Some(42) }
 }
 
 fn write(folder: &Path, seconds: i64, seal: &Seal, snapshot: &[u8], piece: usize) -> Result<KeptBackup, Failure> {

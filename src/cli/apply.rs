@@ -64,7 +64,7 @@ pub(super) async fn run(arguments: &Arguments) -> Result<(), Vec<Failure>> {
     let bundle = Arc::new(arguments.bundle.open_or_fetch(&cluster, &transport).await?);
     let (session, lock) = Session::open(&cluster, &arguments.changing, transport).map_err(|failure| vec![failure])?;
     let noted = (noted != Noted::default()).then(|| (noted.without_effect(), noted.notices));
-    let most_failed = arguments.max_fail.map(|most| most.of(cluster.hosts.len()));
+    let most_failed = arguments.max_fail.map(|most| most.count_of(cluster.hosts.len()));
     let request = ApplyRequest { cluster: &cluster, selection: &selection, part, bundle, given: &given, most_failed, noted };
     let approve = |plan: &Plan| {
         report::unpruned(given.prune, &selection, plan).iter().for_each(|text| status_line(text));

@@ -20,7 +20,7 @@ use crate::failure::{Failure, Kind};
 use crate::state::beside;
 pub(super) use list::age;
 pub(super) use local::local;
-pub(super) use verify::{IdentityArgument, told};
+pub(super) use verify::{IdentityArgument, contents_lines};
 
 /// Write backups of a cluster, see which there are, check one, and remove those that nobody wants any more
 ///

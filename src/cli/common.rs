@@ -120,7 +120,7 @@ pub(super) enum MaxFail {
 
 impl MaxFail {
     /// Of this many hosts; a percentage is rounded down.
-    pub(super) fn of(self, hosts: usize) -> usize {
+    pub(super) fn count_of(self, hosts: usize) -> usize {
         match self {
             Self::Count(count) => count,
             Self::Percent(percent) => hosts * percent / 100,
@@ -158,7 +158,7 @@ mod tests {
 
     #[test]
     fn a_number_or_a_percentage_of_hosts_may_fail() {
-        let of = |text: &str, hosts| text.parse::<MaxFail>().map(|most| most.of(hosts)).ok();
+        let of = |text: &str, hosts| text.parse::<MaxFail>().map(|most| most.count_of(hosts)).ok();
         assert_eq!([of("2", 50), of("10%", 50), of("10%", 9), of("100%", 3), of("0", 3)], [Some(2), Some(5), Some(0), Some(3), Some(0)]);
         for wrong in ["", "%", "-1", "101%", "two", "1.5"] {
             assert_eq!(of(wrong, 10), None, "{wrong}");

@@ -46,7 +46,7 @@ pub(super) async fn run(arguments: &Arguments) -> Result<(), Vec<Failure>> {
     let refused = |refusals: Vec<_>| refusals.into_iter().map(|refusal| Failure::refusal(Kind::Input, refusal)).collect::<Vec<_>>();
     let selection = Selection::new(choice, &fleet).map_err(refused)?;
     let part = arguments.limit.is_given().then(|| format!("--limit {}", arguments.limit.written()));
-    let most_failed = arguments.max_fail.map(|most| most.of(fleet.hosts.len()));
+    let most_failed = arguments.max_fail.map(|most| most.count_of(fleet.hosts.len()));
     let request = FleetRequest { fleet: &fleet, selection: &selection, part, most_failed, sums: process::sums() };
     let transport = process::transport();
     if arguments.check {

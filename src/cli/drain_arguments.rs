@@ -53,7 +53,7 @@ pub(super) struct EmptyDirOption {
 impl DrainOptions {
     /// What the file says, and the command line, which wins over it.
     pub(super) fn settings(&self, cluster: &Cluster, delete_empty_dir: bool) -> DrainSettings {
-        let of_file = DrainSettings::of(&cluster.settings.drains);
+        let of_file = DrainSettings::from_drains(&cluster.settings.drains);
         DrainSettings {
             grace_seconds: self.grace.or(of_file.grace_seconds),
             timeout: self.timeout.map_or(of_file.timeout, Duration::from_secs),

@@ -15,7 +15,7 @@ use super::limit::LimitArgument;
 use super::process;
 use super::signals::listen;
 use crate::engine::{self, Context, Ended, ExecFailure, ExecRequest, ExecResults, Executed};
-use crate::event::Told;
+use crate::event::FailureRecord;
 use crate::failure::{Failure, Kind};
 use crate::remote::RunAs;
 use crate::run::Stop;
@@ -72,9 +72,9 @@ pub(super) async fn run(arguments: &Arguments) -> Result<(), Vec<Failure>> {
     if arguments.json {
         print_json(&document(&ordered))?;
     } else {
-        let said: Vec<(&str, &Executed)> = ordered.iter().filter_map(|(host, left)| Some((*host, left.as_ref().ok()?))).collect();
-        text::outputs(&said).iter().for_each(|text| line(text));
-        text::errors(&said).iter().for_each(|text| status_line(text));
+        let executed: Vec<(&str, &Executed)> = ordered.iter().filter_map(|(host, left)| Some((*host, left.as_ref().ok()?))).collect();
+        text::outputs(&executed).iter().for_each(|text| line(text));
+        text::errors(&executed).iter().for_each(|text| status_line(text));
         status_line(&text::summary(&ordered));
     }
     match failures(&ordered) {
@@ -140,7 +140,7 @@ struct OfHost<'a> {
     stdout_cut: bool,
     stderr: String,
     stderr_cut: bool,
-    failure: Option<Told>,
+    failure: Option<FailureRecord>,
 }
 
 fn document<'a>(left: &[(&'a str, &Result<Executed, ExecFailure>)]) -> Document<'a> {
@@ -150,7 +150,7 @@ fn document<'a>(left: &[(&'a str, &Result<Executed, ExecFailure>)]) -> Document<
 fn of_host<'a>(host: &'a str, left: &Result<Executed, ExecFailure>) -> OfHost<'a> {
     let Executed { ended, stdout, stdout_cut, stderr, stderr_cut } = match left {
         Ok(left) => left,
-        Err(unknown) => return OfHost { host, ended: "unknown", failure: Some(unknown.failure.told()), ..OfHost::default() },
+        Err(unknown) => return OfHost { host, ended: "unknown", failure: Some(unknown.failure.to_record()), ..OfHost::default() },
     };
     let (word, exit_code) = match ended {
         Ended::Exited(code) => ("exited", Some(*code)),

@@ -14,7 +14,7 @@ use semver::Version;
 
 use super::process;
 use crate::artifacts::BundleFolder;
-use crate::artifacts::fetch::{Connection, Credentials, FetchRequest, Fetched, Progress, Proxy, fetch, part_of};
+use crate::artifacts::fetch::{Credentials, FetchRequest, Fetched, Progress, Proxy, UpstreamConnection, fetch, part_of};
 use crate::artifacts::push::{PushRequest, Pushed, push};
 use crate::engine;
 use crate::failure::{Failure, Kind};
@@ -56,13 +56,13 @@ impl FetchArguments {
     }
 
     /// By what upstream is reached. The proxy is the cluster's, if its file names one, else that of the environment.
-    pub(super) fn connection(&self, cluster: Option<&Cluster>) -> Result<Connection, Failure> {
+    pub(super) fn connection(&self, cluster: Option<&Cluster>) -> Result<UpstreamConnection, Failure> {
         let proxy = cluster.map(|cluster| &cluster.settings.host).filter(|proxy| proxy.has_proxy()).map(|proxy| Proxy {
             http: proxy.http_proxy.clone(),
             https: proxy.https_proxy.clone(),
             none: env::var("no_proxy").or_else(|_| env::var("NO_PROXY")).ok(),
         });
-        Ok(Connection { mirrors: self.mirrors(cluster)?, proxy, ..connection(&self.authorities)? })
+        Ok(UpstreamConnection { mirrors: self.mirrors(cluster)?, proxy, ..connection(&self.authorities)? })
     }
 
     /// Takes the mirrors over into the cluster, for hosts that fetch for themselves. The first one for a server counts.
@@ -82,9 +82,9 @@ impl FetchArguments {
 }
 
 /// By what registries are reached that are no mirrors: with the environment's proxy, and these CAs besides the system's.
-pub(super) fn connection(authorities: &[PathBuf]) -> Result<Connection, Failure> {
+pub(super) fn connection(authorities: &[PathBuf]) -> Result<UpstreamConnection, Failure> {
     let authorities = authorities.iter().map(|path| Ok((path.display().to_string(), text(path)?))).collect::<Result<_, Failure>>()?;
-    Ok(Connection { credentials: credentials()?, authorities, ..Connection::default() })
+    Ok(UpstreamConnection { credentials: credentials()?, authorities, ..UpstreamConnection::default() })
 }
 
 /// The text of a small file that the user names.
@@ -186,12 +186,12 @@ async fn bundle_of_releases(
 ) -> Result<BundleFolder, Vec<Failure>> {
     let one = |failure: Failure| vec![failure];
     let (folder, catalog) = (cache().map_err(one)?, arguments.catalog().map_err(one)?);
-    let of = |architectures| Request { kubernetes: kubernetes.clone(), ..request_of(cluster, architectures) };
+    let request_for = |architectures| Request { kubernetes: kubernetes.clone(), ..request_of(cluster, architectures) };
     // What the catalog lacks is said before anybody is bothered.
-    items(&catalog, &of(["amd64".to_owned()].into())).map_err(one)?;
+    items(&catalog, &request_for(["amd64".to_owned()].into())).map_err(one)?;
     let context = process::context_by(process::controller().unwrap_or_else(|_| Controller::nobody()), transport.clone());
     let architectures = engine::architectures(&context, cluster).await?;
-    let items = items(&catalog, &of(architectures)).map_err(one)?;
+    let items = items(&catalog, &request_for(architectures)).map_err(one)?;
     let releases: Vec<String> = kubernetes.iter().map(ToString::to_string).collect();
     let connection = arguments.connection(Some(cluster)).map_err(one)?;
     let (licences, folder_of) = (catalog.licences(), &folder);

@@ -167,7 +167,7 @@ impl ClusterFiles {
         }
         let warnings = exposed::passwords(&cluster).into_iter().chain(inputs::ending(&cluster, Clock::seconds()));
         warnings.for_each(|warning| status_line(&warning.as_warning()));
-        Noted::of(&input).line(&self.options(extra)).iter().for_each(|line| status_line(line));
+        Noted::from_input(&input).line(&self.options(extra)).iter().for_each(|line| status_line(line));
         Ok((input, cluster))
     }
 

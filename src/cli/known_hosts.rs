@@ -42,7 +42,7 @@ pub(super) async fn run(arguments: &Arguments) -> Result<(), Vec<Failure>> {
     let mut outcome = Outcome { write: arguments.write, ..Outcome::default() };
     let transport = process::transport();
     for target in in_order(targets(&cluster, |_| true, transport.surroundings())?) {
-        match Scan::of(&target, &Deadlines::default(), &transport).await {
+        match Scan::ask(&target, &Deadlines::default(), &transport).await {
             Ok(scan) => outcome.take(&target, &scan),
             Err(error) => outcome.failures.push(not_scanned(error)),
         }

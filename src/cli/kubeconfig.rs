@@ -44,7 +44,7 @@ pub(super) async fn run(arguments: &Arguments) -> Result<(), Vec<Failure>> {
     let wanted = arguments.user.wanted().map_err(|failure| vec![failure])?;
     let administrator = match &wanted {
         None => engine::kubeconfig(&context, &cluster, &made_by).await?,
-        Some(user::Wanted { user, group, validity }) => {
+        Some(user::WantedUser { user, group, validity }) => {
             let request = UserRequest { user, group: *group, validity: *validity };
             let (kubeconfig, end) = engine::user_kubeconfig(&context, &cluster, &made_by, &request).await?;
             status_line(&format!("{user} may log in until {}", moment(end, "%Y-%m-%d %H:%M:%S UTC")));
@@ -59,8 +59,8 @@ pub(super) async fn run(arguments: &Arguments) -> Result<(), Vec<Failure>> {
     if arguments.merge {
         let context = wanted.as_ref().map(|wanted| format!("{}@{}", wanted.user, cluster.name));
         let names = merge::Names { context: context.as_deref().unwrap_or(&cluster.name), user: context.as_deref() };
-        let said = merge::merge(arguments.into.as_deref(), &names, &kubeconfig, &server, &servers)?;
-        said.iter().for_each(|text| line(text));
+        let message = merge::merge(arguments.into.as_deref(), &names, &kubeconfig, &server, &servers)?;
+        message.iter().for_each(|text| line(text));
     } else {
         line(server.pointed_at(kubeconfig.expose()).trim_end());
     }

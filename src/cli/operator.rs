@@ -15,7 +15,7 @@ use super::signals::listen;
 use super::watch::GroupName;
 use crate::artifacts::BUNDLE_VARIABLE;
 use crate::failure::{Failure, Kind};
-use crate::operator::{Group, Settings, run as serve};
+use crate::operator::{Group, OperatorSettings, run as serve};
 use crate::run::Stop;
 use crate::state::StateFolder;
 
@@ -89,14 +89,14 @@ pub(super) async fn run(arguments: &Arguments) -> Result<(), Vec<Failure>> {
     serve(settings).await.map_err(|failure| vec![failure])
 }
 
-fn settings(arguments: &Arguments) -> Result<Settings, Failure> {
+fn settings(arguments: &Arguments) -> Result<OperatorSettings, Failure> {
     let bundle = arguments.bundle.clone().or_else(|| process::path_of(BUNDLE_VARIABLE));
     let bundle = bundle.as_deref().map(|path| super::common::open_signed(path, None)).transpose()?.map(Arc::new);
     let state = arguments.state.clone().map(StateFolder::at).map_or_else(process::state, Ok)?;
     let mut groups: Vec<Group> = arguments.groups.iter().map(|name| name.group()).collect();
     groups.sort_unstable();
     groups.dedup();
-    Ok(Settings {
+    Ok(OperatorSettings {
         kubeconfig: arguments.kubeconfig.clone(),
         context: arguments.context.clone(),
         namespaces: arguments.namespaces.clone(),

@@ -12,7 +12,7 @@ use super::files::{ClusterFiles, ExtraVars};
 use super::plan_json::WhyDocument;
 use super::process;
 use super::report::{self, plan_text};
-use super::saved_plan::{Place, document};
+use super::saved_plan::{PlanPlace, document};
 use super::wanted::{PartArguments, Wanted};
 use super::why::why_text;
 use crate::engine::{self, Given, PlanRequest, Planned};
@@ -55,7 +55,7 @@ pub(super) async fn run(arguments: &Arguments) -> Result<(), Vec<Failure>> {
     arguments.bundle.tell_hosts(&mut cluster);
     let transport = process::transport();
     let bundle = arguments.bundle.open_or_fetch(&cluster, &transport).await?;
-    let place = arguments.save.as_deref().map(Place::new).transpose()?;
+    let place = arguments.save.as_deref().map(PlanPlace::new).transpose()?;
     let given = Given::new(arguments.prune.prune)?;
     let context = process::context_by(process::controller().map_err(|failure| vec![failure])?, transport);
     let request = PlanRequest { cluster: &cluster, selection: &selection, bundle: &bundle, given: &given };

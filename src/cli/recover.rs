@@ -85,7 +85,7 @@ pub(super) async fn run(arguments: &Arguments) -> Result<(), Vec<Failure>> {
     let wish = begun.as_ref().map_or(if arguments.undo { RecoverWish::TakeBack } else { RecoverWish::GoOn }, RecoverWish::Begin);
     let (session, lock) = Session::open(&cluster, &arguments.changing, transport).map_err(|failure| vec![failure])?;
     let selection = Selection::whole();
-    let most_failed = arguments.max_fail.map(|most| most.of(cluster.hosts.len()));
+    let most_failed = arguments.max_fail.map(|most| most.count_of(cluster.hosts.len()));
     let apply = ApplyRequest { cluster: &cluster, selection: &selection, part: None, bundle, given: &given, most_failed, noted: None };
     let request = RecoverRequest { apply: &apply, lost: &lost, snapshot: snapshot.as_ref(), wish };
     let (context, store) = (&session.context, &session.store);

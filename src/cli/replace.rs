@@ -21,7 +21,7 @@ use super::reset;
 use crate::engine::{self, ApplyRequest, Error, First, Follows, Given, Options, Removal, Replaced, Replacement, Silent, Verdict};
 use crate::failure::{Failure, Kind};
 use crate::ui::status_line;
-use wanted::{Wanted, With, wanted};
+use wanted::{WantedReplacement, With, wanted};
 
 /// Take hosts out of the cluster and let them join anew, or another one in the place of one: machines that lost their disk or are gone, that have moved or
 /// get other roles, or are to be made afresh
@@ -50,7 +50,7 @@ pub(super) struct Arguments {
 }
 
 pub(super) async fn run(arguments: &Arguments) -> Result<(), Vec<Failure>> {
-    let Wanted { mut cluster, hosts, with, silent, agreed } = wanted(arguments)?;
+    let WantedReplacement { mut cluster, hosts, with, silent, agreed } = wanted(arguments)?;
     arguments.bundle.tell_hosts(&mut cluster);
     let both = with.as_ref().map(|with| with.both(&cluster));
     let (transport, given) = (process::transport(), Given::new(false)?);

@@ -33,12 +33,12 @@ pub(super) fn assumed(plan: &Plan) -> Option<String> {
     for (step, change) in plan.changes().filter(|(_, change)| change.assumed) {
         hosts.entry(&step.host).or_insert((0, &change.because)).0 += 1;
     }
-    let told = |(host, (number, because)): (&str, (usize, &str))| {
+    let note = |(host, (number, because)): (&str, (usize, &str))| {
         let changes = counted(number, "change of it is an assumption", "changes of it are assumptions");
         format!("{host} could not be asked for the state of the cluster ({because}): {changes}, marked (assumed)")
     };
-    let told: Vec<String> = hosts.into_iter().map(told).collect();
-    (!told.is_empty()).then(|| format!("note: {}; what of that is done already shows when it answers", told.join("; ")))
+    let notes: Vec<String> = hosts.into_iter().map(note).collect();
+    (!notes.is_empty()).then(|| format!("note: {}; what of that is done already shows when it answers", notes.join("; ")))
 }
 
 /// All steps by name, in an order in which they could run.
@@ -51,8 +51,8 @@ pub(super) fn steps_text(plan: &Plan) -> String {
 
 /// The failures of a run, hosts with one cause together.
 pub(super) fn failures(outcome: &Outcome, verb: &str) -> Vec<Failure> {
-    let again = format!("`kokctl {verb}`");
-    if let Some(failure) = stopped(outcome, &again) {
+    let command = format!("`kokctl {verb}`");
+    if let Some(failure) = stopped(outcome, &command) {
         let (failed, lost) = (outcome.failed.clone(), outcome.lost.clone());
         let others = Outcome { stopped: None, failed, lost, blocked: outcome.blocked, ..Outcome::default() };
         let others = if others.failed.is_empty() { Vec::new() } else { failures(&others, verb) };
@@ -74,7 +74,7 @@ pub(super) fn failures(outcome: &Outcome, verb: &str) -> Vec<Failure> {
             let unknown = failures.iter().any(|failure| failure.unknown);
             let what = if unknown { format!("{title}: it is not known whether it was done") } else { format!("{title} failed") };
             let hint = format!(
-                "mend the cause and run {again} again: it goes on where this run stopped; {} not begun{}",
+                "mend the cause and run {command} again: it goes on where this run stopped; {} not begun{}",
                 counted(outcome.blocked, "step was", "steps were"),
                 without_the_lost(outcome, &failures, verb)
             );
@@ -108,7 +108,7 @@ fn not_begun(outcome: &Outcome) -> String {
 }
 
 /// Of a run that was ended before its end: why, and what nobody knows.
-fn stopped(outcome: &Outcome, again: &str) -> Option<Failure> {
+fn stopped(outcome: &Outcome, command: &str) -> Option<Failure> {
     let because = outcome.stopped.as_ref()?;
     let failure = Failure::new(Kind::Incomplete, "the run was stopped before its end").because(format!(
         "{because}; {} done, {}",
@@ -119,10 +119,11 @@ fn stopped(outcome: &Outcome, again: &str) -> Option<Failure> {
         return Some(failure.hint("the other run has the cluster now; ask who started it before you take over in turn"));
     }
     if outcome.in_doubt.is_empty() {
-        return Some(failure.hint(format!("run {again} again: it goes on where this run stopped")));
+        return Some(failure.hint(format!("run {command} again: it goes on where this run stopped")));
     }
     let steps: Vec<String> = outcome.in_doubt.iter().map(|one| format!("{} ({})", one.step, one.title)).collect();
-    let hint = format!("these steps may still be at work: {}; {again} waits for them and finds out what became of each", steps.join(", "));
+    let hint =
+        format!("these steps may still be at work: {}; {command} waits for them and finds out what became of each", steps.join(", "));
     Some(failure.hint(hint))
 }
 

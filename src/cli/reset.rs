@@ -59,7 +59,8 @@ pub(super) async fn run(arguments: &Arguments) -> Result<(), Vec<Failure>> {
         Some((hosts, written)) => {
             let part = format!("--limit {written}");
             // Whoever has typed the cluster's name has given up what is on these hosts.
-            let drain = DrainSettings { delete_empty_dir: true, delete_unmanaged: true, ..DrainSettings::of(&cluster.settings.drains) };
+            let drain =
+                DrainSettings { delete_empty_dir: true, delete_unmanaged: true, ..DrainSettings::from_drains(&cluster.settings.drains) };
             let removal = Removal { hosts, drain, silent: Silent::Refused, follows: Follows::Nothing, members: None, even: false };
             take_down(arguments, &cluster, ResetRequest::Hosts { removal: &removal, part: &part }).await
         }

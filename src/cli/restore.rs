@@ -10,7 +10,7 @@ use kok_crds::{Intent, Position};
 use kok_tasks::plan::Selection;
 use kok_tasks::recovery::{Recovery, parties, takes_part};
 
-use super::backup::{IdentityArgument, local, told};
+use super::backup::{IdentityArgument, contents_lines, local};
 use super::changing::{ChangingArguments, Session, failures};
 use super::common::{BundleArgument, MaxFail};
 use super::files::{ExtraVars, NamedFiles};
@@ -120,7 +120,7 @@ pub(super) async fn run(arguments: &Arguments) -> Result<(), Vec<Failure>> {
     let wish = begun.as_ref().map_or(RecoverWish::GoOnFrom(&origin), RecoverWish::Begin);
     let (session, lock) = Session::open(cluster, &arguments.changing, transport).map_err(one)?;
     let selection = Selection::whole();
-    let most_failed = arguments.max_fail.map(|most| most.of(cluster.hosts.len()));
+    let most_failed = arguments.max_fail.map(|most| most.count_of(cluster.hosts.len()));
     let apply = ApplyRequest { cluster, selection: &selection, part: None, bundle, given: &given, most_failed, noted: None };
     let request = RecoverRequest { apply: &apply, lost: &wanted.lost, snapshot: Some(&unpacked.snapshot), wish };
     let (context, store) = (&session.context, &session.store);
@@ -181,7 +181,7 @@ impl Wanted {
         };
         let folder = engine::FolderStore::new(process::state().map_err(one)?).snapshots_of(&self.cluster.name);
         let local = local(&self.backup, Some(&self.cluster)).await.map_err(one)?;
-        let unpacked = Unpacked::of(local.path(), identities.as_ref(), (&self.cluster, self.new_hosts), &folder);
+        let unpacked = Unpacked::unpack(local.path(), identities.as_ref(), (&self.cluster, self.new_hosts), &folder);
         unpacked.map_err(|failures| failures.into_iter().map(|failure| failure.at(shown(&self.backup))).collect())
     }
 }
@@ -239,7 +239,7 @@ async fn begin(arguments: &Arguments, wanted: &Wanted, unpacked: &Unpacked) -> R
         return Err(survey.refused);
     }
     let recovery = unpacked.choose(&context, (cluster, &survey), (id, arguments.member.as_deref(), lost)).await?;
-    told(&unpacked.contents, Clock::seconds()).iter().for_each(|text| status_line(text));
+    contents_lines(&unpacked.contents, Clock::seconds()).iter().for_each(|text| status_line(text));
     unpacked.lost_words(&survey).iter().for_each(|text| status_line(text));
     ask::agreed((cluster, &recovery), &survey, arguments.yes, wanted.agreed.as_ref()).map_err(one)?;
     Ok(recovery)

@@ -32,7 +32,7 @@ struct Show {
     run: Option<String>,
     #[cfg(feature = "operator")]
     #[command(flatten)]
-    of: OfOperation,
+    operation: OfOperation,
     /// Show where the time went: per host, and the chain of steps that made the run as long as it was
     #[arg(long)]
     timeline: bool,
@@ -52,12 +52,12 @@ pub(super) async fn run(arguments: &Arguments) -> Result<(), Vec<Failure>> {
     let Verb::Show(show) = &arguments.verb;
     let one = |failure: Failure| vec![failure];
     let (story, others, by) = story(show).await.map_err(one)?;
-    let record = Record::of(&story);
+    let record = Record::from_story(&story);
     if show.json {
-        return json_line(&Document { record: &record, timeline: Timeline::of(&record) });
+        return json_line(&Document { record: &record, timeline: Timeline::from_record(&record) });
     }
     if show.timeline {
-        line(&timeline_text(&record, &Timeline::of(&record)));
+        line(&timeline_text(&record, &Timeline::from_record(&record)));
     } else {
         line(&run_text(&record, by));
     }
@@ -73,7 +73,7 @@ pub(super) async fn run(arguments: &Arguments) -> Result<(), Vec<Failure>> {
 /// The run that is meant, the names of others of the same operation, and who began it.
 async fn story(show: &Show) -> Result<(Story, Vec<String>, By), Failure> {
     #[cfg(feature = "operator")]
-    if let Some((story, others)) = show.of.story(show.run.as_deref()).await? {
+    if let Some((story, others)) = show.operation.story(show.run.as_deref()).await? {
         return Ok((story, others, By::Operation));
     }
     let state = process::state()?;

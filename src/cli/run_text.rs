@@ -6,7 +6,7 @@ use kok_crds::{count, counted};
 
 use crate::event::Lane;
 use crate::failure::{Failure, Kind};
-use crate::state::{Ending, Fate, Link, Record, StepRecord, Timeline};
+use crate::state::{CriticalStep, Ending, Fate, Record, StepRecord, Timeline};
 use crate::ui::duration;
 
 /// `2026-11-21 12:40:00`, from RFC 3339.
@@ -28,7 +28,7 @@ pub(super) fn ending_text(record: &Record) -> String {
             format!("incomplete: {done} of {changes}, {failed} failed{doubt}{stopped}")
         }
         Ending::Refused => {
-            let first = record.refused.first().map(|told| told.what.clone()).unwrap_or_default();
+            let first = record.refused.first().map(|refusal| refusal.what.clone()).unwrap_or_default();
             let more = record.refused.len().saturating_sub(1);
             if more == 0 { format!("refused: {first}") } else { format!("refused: {first}, and {more} more") }
         }
@@ -65,10 +65,10 @@ pub(super) fn run_text(record: &Record, by: By) -> String {
         let began = step.began.map_or_else(|| "       -".to_owned(), |began| format!("{:>7.1}s", began as f64 / 1000.0));
         let took = step.began.zip(step.ended).map_or_else(String::new, |(began, ended)| duration(ended - began));
         lines.push(format!("{began} {took:>10}  {:<9} {}: {}", fate_word(&step.fate), step.step, step.summary));
-        lines.extend(step.said.iter().flat_map(|said| said.lines()).map(|line| format!("{:>31}| {line}", "")));
+        lines.extend(step.said.iter().flat_map(|output| output.lines()).map(|line| format!("{:>31}| {line}", "")));
     }
-    for told in &record.refused {
-        lines.push(format!("\n{}", Failure::told_again(Kind::Host, told)));
+    for refusal in &record.refused {
+        lines.push(format!("\n{}", Failure::from_record(Kind::Host, refusal)));
     }
     for step in &record.steps {
         if let Fate::Failed { error, unknown } = &step.fate {
@@ -153,7 +153,7 @@ pub(super) fn timeline_text(record: &Record, timeline: &Timeline) -> String {
     lines.join("\n")
 }
 
-fn link_line(link: &Link, step: Option<&StepRecord>) -> String {
+fn link_line(link: &CriticalStep, step: Option<&StepRecord>) -> String {
     let waited = if link.waited_milliseconds >= 100 {
         format!(", {} after the one before it", duration(link.waited_milliseconds))
     } else {

@@ -32,7 +32,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<(), Vec<Failure>> {
         }
         match state.read_run(name) {
             Ok(story) => {
-                let record = Record::of(&story);
+                let record = Record::from_story(&story);
                 if arguments.cluster.as_ref().is_none_or(|cluster| *cluster == record.cluster) {
                     records.push(record);
                 }

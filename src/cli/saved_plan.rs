@@ -90,8 +90,8 @@ impl SavedPlan {
         if asked.is_whole() || asked == saved {
             return Ok(saved);
         }
-        let of = |selection: &Selection| part_words(selection).unwrap_or_else(|| "the whole cluster".to_owned());
-        let because = format!("it was made for {}, and asked for is {}", of(&saved), of(&asked));
+        let words_of = |selection: &Selection| part_words(selection).unwrap_or_else(|| "the whole cluster".to_owned());
+        let because = format!("it was made for {}, and asked for is {}", words_of(&saved), words_of(&asked));
         let hint = "leave out --only, --skip and --limit: the file says which part it is of; or make the plan anew for the other part";
         Err(vec![Failure { hint: Some(hint.to_owned()), ..self.unfit("the saved plan is of another part").because(because) }])
     }
@@ -105,12 +105,12 @@ impl SavedPlan {
             return Ok(());
         }
         let differences = self.document.compare(now);
-        let mut said: Vec<String> = differences.iter().take(MOST_DIFFERENCES).map(Difference::to_string).collect();
+        let mut texts: Vec<String> = differences.iter().take(MOST_DIFFERENCES).map(Difference::to_string).collect();
         if let Some(more @ 1..) = differences.len().checked_sub(MOST_DIFFERENCES) {
-            said.push(format!("and {more} more"));
+            texts.push(format!("and {more} more"));
         }
         let failure = self.unfit("the plan is not the saved one any more, and nothing was changed");
-        Err(Box::new(PlanChanged { differences, failure: failure.because(said.join("\n")) }))
+        Err(Box::new(PlanChanged { differences, failure: failure.because(texts.join("\n")) }))
     }
 
     fn unfit(&self, what: &str) -> Failure {
@@ -136,9 +136,9 @@ fn refused(path: &Path, error: &DocumentError) -> Failure {
 }
 
 /// Where a plan is to be saved.
-pub(super) struct Place(PathBuf);
+pub(super) struct PlanPlace(PathBuf);
 
-impl Place {
+impl PlanPlace {
     /// Looks whether a plan can be saved there, before hosts are asked for it. What is there and no saved plan is not replaced.
     pub(super) fn new(path: &Path) -> Result<Self, Vec<Failure>> {
         let refused = |because: String| vec![unwritable(path, because)];

@@ -57,7 +57,7 @@ pub(super) async fn run(arguments: &Arguments) -> Result<(), Vec<Failure>> {
     let whole = Box::new(|| whole(input));
     let request = StatusRequest { cluster: &cluster, bundle: bundle.as_ref().ok_or(NO_BUNDLE), whole };
     let (status, failures) = engine::status(&context, request).await?;
-    let backups = Backups::of(&cluster).await;
+    let backups = Backups::find_all(&cluster).await;
     let rehearsed = process::state().ok().and_then(|state| LastRehearsal::find(&state, &cluster.name));
     if arguments.json {
         print_json(&Whole { status: &status, backups: &backups, rehearsal: rehearsed.as_ref() })?;
@@ -103,11 +103,11 @@ fn print(status: &ClusterStatus) {
     let is_ready = |host: &&HostStatus| host.etcd.as_ref().is_some_and(EtcdHealth::is_ready);
     for status_of_host in serving.filter(|host| several || !is_ready(host)) {
         let HostStatus { host, api_server, etcd, .. } = status_of_host;
-        let api_server = api_server.as_ref().map(|said| format!("API server {said}"));
-        let etcd = etcd.as_ref().map(|said| format!("etcd {said}"));
-        let said = api_server.into_iter().chain(etcd).collect::<Vec<_>>().join("; ");
+        let api_server = api_server.as_ref().map(|state| format!("API server {state}"));
+        let etcd = etcd.as_ref().map(|state| format!("etcd {state}"));
+        let states = api_server.into_iter().chain(etcd).collect::<Vec<_>>().join("; ");
         let end = certificates::first_of(&status.certificates, host).map(|day| format!("; certificates until {day}")).unwrap_or_default();
-        line(&format!("  {host}: {said}{end}"));
+        line(&format!("  {host}: {states}{end}"));
     }
     certificates::line(&status.certificates).iter().for_each(|text| line(text));
     versions::lines(&status.versions).iter().for_each(|text| line(text));

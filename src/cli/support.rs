@@ -10,7 +10,7 @@ use clap::Args;
 use kok_crds::{count, listed};
 use kok_tasks::support::redacted;
 
-use self::archive::Archive;
+use self::archive::SupportArchive;
 use super::files::{ClusterFiles, ExtraVars};
 use super::process;
 use crate::engine::{self, StatusRequest};
@@ -37,7 +37,7 @@ const RUNS: usize = 10;
 const MOST_OF_A_RUN: usize = 2 << 20;
 
 /// What the hosts have said, or why they said nothing.
-type Said = BTreeMap<String, Result<String, Failure>>;
+type HostAnswers = BTreeMap<String, Result<String, Failure>>;
 
 pub(super) async fn run(arguments: &Arguments) -> Result<(), Vec<Failure>> {
     let (_, cluster) = arguments.cluster.without_manifests(&arguments.extra)?;
@@ -45,8 +45,8 @@ pub(super) async fn run(arguments: &Arguments) -> Result<(), Vec<Failure>> {
     let path = arguments.output.as_path();
     let not_written = |error: &std::io::Error| vec![not_written(path, error)];
     // Before anybody is asked: that the file can be written.
-    let mut archive = Archive::create(path).map_err(|error| not_written(&error))?;
-    let said = engine::support(&context, &cluster).await.inspect_err(|_| drop(fs::remove_file(path)))?;
+    let mut archive = SupportArchive::create(path).map_err(|error| not_written(&error))?;
+    let answers = engine::support(&context, &cluster).await.inspect_err(|_| drop(fs::remove_file(path)))?;
     let request = StatusRequest { cluster: &cluster, bundle: Err("it was not asked for"), whole: Box::new(|| Err(String::new())) };
     let status = engine::status(&context, request).await.map(|(status, _)| status);
     let mut parts = vec![("version.txt".to_owned(), format!("kokctl {}\n", env!("CARGO_PKG_VERSION")))];
@@ -54,8 +54,8 @@ pub(super) async fn run(arguments: &Arguments) -> Result<(), Vec<Failure>> {
         parts.push(("status.json".to_owned(), redacted(&serde_json::to_string_pretty(status).unwrap_or_default())));
     }
     parts.extend(runs(&cluster.name));
-    let told = |said: &Result<String, Failure>| said.as_ref().map_or_else(|failure| redacted(&failure.one_line()), Clone::clone);
-    parts.extend(said.iter().map(|(host, said)| (format!("hosts/{host}.txt"), told(said))));
+    let text_of = |answer: &Result<String, Failure>| answer.as_ref().map_or_else(|failure| redacted(&failure.one_line()), Clone::clone);
+    parts.extend(answers.iter().map(|(host, answer)| (format!("hosts/{host}.txt"), text_of(answer))));
     for (name, text) in &parts {
         archive.add(name, text).map_err(|error| not_written(&error))?;
     }
@@ -65,13 +65,13 @@ pub(super) async fn run(arguments: &Arguments) -> Result<(), Vec<Failure>> {
     if !left_out.is_empty() {
         status_line(&format!("left out, for the archive would be too large: {}", listed(left_out.iter().map(String::as_str))));
     }
-    answered(path, &said)
+    answered(path, &answers)
 }
 
 /// That some host has said something: else there is nothing in it of the cluster.
-fn answered(path: &Path, said: &Said) -> Result<(), Vec<Failure>> {
-    let failures: Vec<&Failure> = said.values().filter_map(|said| said.as_ref().err()).collect();
-    if said.values().any(|said| said.as_ref().is_ok_and(|text| !text.trim().is_empty())) {
+fn answered(path: &Path, answers: &HostAnswers) -> Result<(), Vec<Failure>> {
+    let failures: Vec<&Failure> = answers.values().filter_map(|answer| answer.as_ref().err()).collect();
+    if answers.values().any(|answer| answer.as_ref().is_ok_and(|text| !text.trim().is_empty())) {
         failures.iter().for_each(|failure| status_line(&format!("not asked: {}", failure.one_line())));
         return Ok(());
     }
@@ -85,7 +85,7 @@ fn answered(path: &Path, said: &Said) -> Result<(), Vec<Failure>> {
 fn runs(cluster: &str) -> Vec<(String, String)> {
     let Ok(state) = process::state() else { return Vec::new() };
     let names = state.run_names().unwrap_or_default();
-    let is_its = |name: &&String| state.read_run(name).is_ok_and(|story| Record::of(&story).cluster == cluster);
+    let is_its = |name: &&String| state.read_run(name).is_ok_and(|story| Record::from_story(&story).cluster == cluster);
     let last = names.iter().rev().filter(is_its).take(RUNS);
     last.filter_map(|name| Some((format!("runs/{name}.jsonl"), redacted(end(&state.journal_of(name)?))))).collect()
 }

@@ -153,7 +153,7 @@ mod tests {
     use super::{OPTIONS, Table, VERBS, with_tip};
     use crate::cli::Cli;
 
-    fn said(line: &str) -> String {
+    fn error_text(line: &str) -> String {
         let error = Cli::try_parse_from(line.split(' ')).err().unwrap_or_else(|| panic!("{line}: accepted"));
         with_tip(error).to_string()
     }
@@ -175,7 +175,7 @@ mod tests {
             ("kokctl status c.yaml -o yaml", "--json"),
             ("kokctl apply c.yaml --tags etcd", "--only TASK"),
         ] {
-            let said = said(line);
+            let said = error_text(line);
             let tips: Vec<&str> = said.lines().filter(|line| line.contains("tip:")).collect();
             assert!(tips.len() == 1 && tips.concat().contains(expected), "{line}: {said}");
         }
@@ -186,7 +186,7 @@ mod tests {
         for line in
             ["rescue", "render", "rese", "apply c.yaml --server x", "apply c.yaml --take-ove", "drain w1", "backup", "resume", "renew"]
         {
-            let said = said(&format!("kokctl {line}"));
+            let said = error_text(&format!("kokctl {line}"));
             assert!(!said.contains("reset") && !said.contains("--take-over"), "{line}: {said}");
         }
     }
@@ -210,6 +210,6 @@ mod tests {
 
     #[test]
     fn what_is_misspelled_is_still_told_by_what_is_near() {
-        assert!(said("kokctl aply").contains("'apply'"));
+        assert!(error_text("kokctl aply").contains("'apply'"));
     }
 }

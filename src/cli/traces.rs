@@ -93,10 +93,10 @@ impl Traces {
     /// # Errors
     /// [`Failure`] if it asks for what can't be done.
     pub(super) fn asked(variable: &dyn Fn(&str) -> Option<String>) -> Result<Option<Self>, Failure> {
-        let said = |name: &str| variable(name).map(|text| text.trim().to_owned()).filter(|text| !text.is_empty());
-        let first = |names: [&'static str; 2]| names.into_iter().find_map(|name| Some((name, said(name)?)));
-        let is_off = said("OTEL_SDK_DISABLED").is_some_and(|text| text.eq_ignore_ascii_case("true"));
-        let others = said("OTEL_TRACES_EXPORTER").is_some_and(|text| !text.split(',').any(|name| name.trim() == "otlp"));
+        let setting = |name: &str| variable(name).map(|text| text.trim().to_owned()).filter(|text| !text.is_empty());
+        let first = |names: [&'static str; 2]| names.into_iter().find_map(|name| Some((name, setting(name)?)));
+        let is_off = setting("OTEL_SDK_DISABLED").is_some_and(|text| text.eq_ignore_ascii_case("true"));
+        let others = setting("OTEL_TRACES_EXPORTER").is_some_and(|text| !text.split(',').any(|name| name.trim() == "otlp"));
         let Some((named_by, _)) = first(ENDPOINTS).filter(|_| !is_off && !others) else { return Ok(None) };
         if let Some((name, protocol)) = first(PROTOCOLS).filter(|(_, protocol)| protocol != PROTOCOL) {
             let failure = Failure::new(Kind::Input, format!("traces can't be sent by `{}`", protocol.escape_debug()));
@@ -109,10 +109,10 @@ impl Traces {
             let failure = Failure::new(Kind::Input, format!("`{}` is no time", text.escape_debug()));
             text.parse().map_err(|_| failure.at(format!("the variable {name}")).hint("give milliseconds, as in 10000"))
         })?;
-        let names_service = said("OTEL_SERVICE_NAME").is_some()
-            || said("OTEL_RESOURCE_ATTRIBUTES").is_some_and(|text| text.split(',').any(|one| one.trim().starts_with("service.name=")));
+        let names_service = setting("OTEL_SERVICE_NAME").is_some()
+            || setting("OTEL_RESOURCE_ATTRIBUTES").is_some_and(|text| text.split(',').any(|one| one.trim().starts_with("service.name=")));
         let service = (!names_service).then_some("kokctl");
-        let queue = said(QUEUE.0).is_none().then_some(QUEUE.1);
+        let queue = setting(QUEUE.0).is_none().then_some(QUEUE.1);
         let settings = Settings { endpoint: None, named_by, patience: Duration::from_millis(patience), service, queue };
         Self::start(settings, authority.unwrap_or_default()).map(Some)
     }

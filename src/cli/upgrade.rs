@@ -10,7 +10,7 @@ use clap::{Args, ValueEnum};
 use kok_crds::model::Cluster;
 use kok_crds::operation::Verb;
 use kok_crds::{Intent, Position};
-use kok_tasks::upgrade::{CheckName, Part, Pause, Turn, Wish};
+use kok_tasks::upgrade::{CheckName, ClusterPart, Pause, Turn, Wish};
 use semver::Version;
 
 use super::changing::{ChangingArguments, Session, failures};
@@ -108,8 +108,8 @@ fn wanted(arguments: &Arguments) -> Result<Wanted, Vec<Failure>> {
     arguments.serial.tell(&mut cluster);
     arguments.bundle.tell_hosts(&mut cluster);
     let part = arguments.part.and_then(|part| match part {
-        PartName::ControlPlanes => Some(Part::ControlPlanes),
-        PartName::Workers => Some(Part::Workers),
+        PartName::ControlPlanes => Some(ClusterPart::ControlPlanes),
+        PartName::Workers => Some(ClusterPart::Workers),
         PartName::Components => None,
     });
     if turn == Turn::Components {
@@ -152,7 +152,7 @@ pub(super) async fn run(arguments: &Arguments) -> Result<(), Vec<Failure>> {
     let looker = process::context_by(process::controller().map_err(|failure| vec![failure])?, transport.clone());
     // Components go with what runs.
     let leads_to = Some(&to).filter(|_| turn != Turn::Components);
-    let most_failed = arguments.max_fail.map(|most| most.of(cluster.hosts.len()));
+    let most_failed = arguments.max_fail.map(|most| most.count_of(cluster.hosts.len()));
     let meant = Meant { cluster: &cluster, limit: &wish.limit, most_away: most_failed };
     let bundle = arguments.bundle.open_or_fetch_way(meant, leads_to, &looker).await?;
     let (ignored, bundle) = (arguments.ignore.as_slice(), Arc::new(bundle));

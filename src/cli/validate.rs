@@ -113,7 +113,7 @@ fn roles(roles: kok_crds::model::Roles, etcd_units: bool) -> &'static str {
     }
 }
 
-fn told(operation: &Operation) -> String {
+fn operation_line(operation: &Operation) -> String {
     let name = operation.name.as_deref().unwrap_or("without a name");
     let steps: Vec<String> = operation.invocations().map(|step| format!("{} ({})", step.action.name, here(step))).collect();
     let ended = if operation.ended { ", which has ended" } else { "" };

@@ -1,7 +1,7 @@
 //! `kokctl vars`
 
 use clap::{Args, ValueEnum};
-use kok_crds::{Effect, SUBJECTS, Variable, nearest, variable, variables};
+use kok_crds::{SUBJECTS, Variable, VariableEffect, nearest, variable, variables};
 use serde::Serialize;
 
 use super::common::print_json;
@@ -31,7 +31,7 @@ enum Choice {
     Refused,
 }
 
-impl From<Choice> for Effect {
+impl From<Choice> for VariableEffect {
     fn from(choice: Choice) -> Self {
         match choice {
             Choice::Honoured => Self::Honoured,
@@ -88,19 +88,19 @@ pub(super) fn run(arguments: &Arguments) -> Result<(), Vec<Failure>> {
 /// Whether a name is like a pattern, in which `*` stands for any letters and `?` for one.
 fn matches(pattern: &[u8], name: &[u8]) -> bool {
     // Of several `*` only the last one has to be tried again with more letters, for what comes before it has been found.
-    let (mut at, mut again) = ((pattern, name), None);
+    let (mut at, mut resume) = ((pattern, name), None);
     loop {
         at = match at {
             ([b'*', rest @ ..], name) => {
-                again = Some((rest, name));
+                resume = Some((rest, name));
                 (rest, name)
             }
             ([b'?', rest @ ..], [_, behind @ ..]) => (rest, behind),
             ([letter, rest @ ..], [own, behind @ ..]) if letter == own => (rest, behind),
             ([], []) => return true,
-            _ => match again {
+            _ => match resume {
                 Some((rest, [_, behind @ ..])) => {
-                    again = Some((rest, behind));
+                    resume = Some((rest, behind));
                     (rest, behind)
                 }
                 _ => return false,

@@ -57,12 +57,12 @@ fn rows(catalog: &Catalog) -> Vec<String> {
 fn pinned(catalog: &Catalog, release: &str) -> Option<String> {
     let request = Request { kubernetes: vec![Version::parse(release).ok()?], architectures: ["amd64".to_owned()].into(), needs: None };
     let items = catalog.items(&request).ok()?;
-    let of = |wanted: bool| -> Vec<&str> {
+    let names_of = |wanted: bool| -> Vec<&str> {
         let files = items.iter().filter_map(|item| if let Item::File(file) = item { Some(file) } else { None });
         files.filter(|file| matches!(file.expected, Expected::Pinned(_)) == wanted).map(|file| file.name.as_str()).collect()
     };
-    let told = |what: &str, names: Vec<&str>| if names.is_empty() { String::new() } else { format!("{what} {}", names.join(", ")) };
+    let listed = |what: &str, names: Vec<&str>| if names.is_empty() { String::new() } else { format!("{what} {}", names.join(", ")) };
     let both: Vec<String> =
-        [told("pinned:", of(true)), told("published:", of(false))].into_iter().filter(|text| !text.is_empty()).collect();
+        [listed("pinned:", names_of(true)), listed("published:", names_of(false))].into_iter().filter(|text| !text.is_empty()).collect();
     Some(format!("  {release:<11} {}", both.join("; ")))
 }

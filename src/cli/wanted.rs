@@ -63,7 +63,7 @@ impl PartArguments {
         let options = [("--only", only.join(",")), ("--skip", skip.join(",")), ("--limit", written)];
         let given: Vec<String> =
             options.iter().filter(|(_, words)| !words.is_empty()).map(|(name, words)| format!("{name} {words}")).collect();
-        Ok(Wanted { cluster, selection, part: (!given.is_empty()).then(|| given.join(" ")), noted: Noted::of(&input) })
+        Ok(Wanted { cluster, selection, part: (!given.is_empty()).then(|| given.join(" ")), noted: Noted::from_input(&input) })
     }
 
     fn chooses_tasks(&self) -> bool {

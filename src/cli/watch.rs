@@ -7,7 +7,7 @@ use clap::{Args, ValueEnum};
 
 use crate::event::Events;
 use crate::failure::{Failure, printable};
-use crate::operator::{Group, Seen, Watched, watch};
+use crate::operator::{FollowedEvent, Group, Watched, watch};
 use crate::ui::{Terminal, status_line};
 
 /// Watch an operation of the operator, as a run on this machine
@@ -53,8 +53,8 @@ pub(super) async fn run(arguments: &Arguments) -> Result<(), Vec<Failure>> {
     let Arguments { name, kubeconfig, context, group } = arguments;
     let watched = Watched { kubeconfig: kubeconfig.clone(), context: context.clone(), group: group.group(), name: name.clone() };
     let tell = |seen| match seen {
-        Seen::Event(kind) => events.send(kind),
-        Seen::Line(text) => status_line(&printable(&text)),
+        FollowedEvent::Event(kind) => events.send(kind),
+        FollowedEvent::Line(text) => status_line(&printable(&text)),
     };
     watch(&watched, tell).await.map_err(|failure| vec![failure])
 }

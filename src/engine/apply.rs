@@ -10,7 +10,7 @@ use kok_tasks::resources::Act;
 
 use super::context::{Context, Options};
 use super::converge::{Planned, Tolerance, converge, mute};
-use super::driver::{Order, Run, Work};
+use super::driver::{Run, StagedOrder, Work};
 use super::error::Error;
 use super::given::Given;
 use super::replace::{Stage, Stages};
@@ -19,7 +19,7 @@ use super::store::{Lock, Store};
 use crate::artifacts::BundleFolder;
 use crate::event::EventKind;
 use crate::failure::Failure;
-use crate::run::{Keepers, Made, Outcome, Secrets, Token};
+use crate::run::{Keepers, MadeSigner, Outcome, Secrets, Token};
 use crate::state::KeptSnapshot;
 
 /// What is to be applied.
@@ -105,7 +105,7 @@ fn removal<'a>(request: &ApplyRequest<'a>) -> Option<(Cluster, Removal<'a>)> {
 
 /// How these leave: those that don't answer are taken for dead, if the cluster hears nothing of them, too.
 pub(super) fn removal_of(cluster: &Cluster) -> Removal<'_> {
-    let drain = DrainSettings { delete_unmanaged: true, delete_empty_dir: true, ..DrainSettings::of(&cluster.settings.drains) };
+    let drain = DrainSettings { delete_unmanaged: true, delete_empty_dir: true, ..DrainSettings::from_drains(&cluster.settings.drains) };
     Removal { hosts: &cluster.removed, drain, silent: Silent::Dead, follows: Follows::Nothing, members: None, even: true }
 }
 
@@ -113,7 +113,7 @@ pub(super) struct Apply<'a> {
     pub(super) request: &'a ApplyRequest<'a>,
 }
 
-impl Order for Apply<'_> {
+impl StagedOrder for Apply<'_> {
     async fn plan(&mut self, run: &Run<'_>) -> Result<Planned, Vec<Failure>> {
         let ApplyRequest { cluster, selection, bundle, given, most_failed, .. } = self.request;
         let unreachable = most_failed.unwrap_or_default();
@@ -170,7 +170,7 @@ pub(super) async fn make_secrets(run: &Run<'_>, planned: &Planned, token: &Token
 }
 
 /// The same with what this run has made itself.
-pub(super) async fn make_secrets_with(run: &Run<'_>, planned: &Planned, made: (&Token, Option<Made<'_>>)) -> Result<Secrets, Error> {
+pub(super) async fn make_secrets_with(run: &Run<'_>, planned: &Planned, made: (&Token, Option<MadeSigner<'_>>)) -> Result<Secrets, Error> {
     let (control_plane, etcd, encryption) = (&planned.keeper, &planned.etcd_keeper, &planned.encryption_keeper);
     let keepers = Keepers { control_plane: control_plane.as_deref(), etcd: etcd.as_deref(), encryption: encryption.as_deref() };
     let home = run.context.home();

@@ -8,7 +8,7 @@ mod rehearse;
 use std::path::Path;
 
 use kok_crds::model::Cluster;
-use kok_tasks::backup::{self, CLUSTER, ENCRYPTION, KEYS, Manifest, Versions, image_version};
+use kok_tasks::backup::{self, BackupVersions, CLUSTER, ENCRYPTION, KEYS, Manifest, image_version};
 use kok_tasks::documents::{encryption_keys, kms_plugins};
 use kok_tasks::observe::{EtcdState, Looks};
 use kok_tasks::plan::Seen;
@@ -16,11 +16,13 @@ use kok_tasks::preconditions;
 use kok_tasks::snapshot::{self, Snapshot};
 
 use super::context::Context;
-use crate::backup::{BackupFile, BackupPlace, Bucket, Made, Seal, WholeBackup};
+use crate::backup::{BackupFile, BackupPlace, BackupSource, Bucket, Seal, WholeBackup};
 use crate::clock::Clock;
 use crate::event::EventKind;
 use crate::failure::{Failure, Kind};
-use crate::run::{EncryptionKey, Keepers, Links, LookAt, cluster_keys, connect_each, fetch_key, fetch_snapshot, probe_all, told};
+use crate::run::{
+    EncryptionKey, Keepers, Links, LookAt, cluster_keys, connect_each, fetch_key, fetch_snapshot, probe_all, with_host_output,
+};
 pub use bucket::bucket_of;
 pub(super) use hosts::check_hosts;
 use hosts::{API_SERVER, texts};
@@ -63,7 +65,7 @@ pub async fn back_up(context: &Context, request: &BackupRequest<'_>) -> Result<B
         }
     };
     for failure in silent {
-        context.events.send(EventKind::Warning(failure.told()));
+        context.events.send(EventKind::Warning(failure.to_record()));
     }
     let whole = write(context, request, &links, sources).await.map_err(|failure| vec![failure])?;
     drop(links);
@@ -192,12 +194,12 @@ async fn write(context: &Context, request: &BackupRequest<'_>, links: &Links, so
         file.add(ENCRYPTION, configuration.expose())?;
     }
     file.add(CLUSTER, request.description.as_bytes())?;
-    let (taken, said) = fetch_snapshot(links, (&member, form), |piece| file.push(piece), &context.events).await?;
+    let (taken, output) = fetch_snapshot(links, (&member, form), |piece| file.push(piece), &context.events).await?;
     if let Some((host, before)) = &configuration {
         has_all(before, &configuration_of(links, host).await?)?;
     }
     let kubernetes = kubernetes.unwrap_or_else(|| cluster.kubernetes_version.clone()).to_string();
-    let versions = Versions { kokctl: env!("CARGO_PKG_VERSION").to_owned(), kubernetes, etcd: etcd_version };
-    let made = Made { versions, member: member.clone(), revision: Some(revision).filter(|revision| *revision > 0) };
-    taken.and_then(|()| file.finish(made)).map_err(|failure| told(failure, &member, said.as_deref()))
+    let versions = BackupVersions { kokctl: env!("CARGO_PKG_VERSION").to_owned(), kubernetes, etcd: etcd_version };
+    let made = BackupSource { versions, member: member.clone(), revision: Some(revision).filter(|revision| *revision > 0) };
+    taken.and_then(|()| file.finish(made)).map_err(|failure| with_host_output(failure, &member, output.as_deref()))
 }

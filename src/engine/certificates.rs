@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use kok_crds::model::{Cluster, Host};
 use kok_pki::{AuthorityKind, CertificateFacts};
-use kok_tasks::in_use::{self, Held, Running, Signer, Urgency, User};
+use kok_tasks::in_use::{self, CertificateInUse, CertificateUser, Held, Signer, Urgency};
 use kok_tasks::plan::Seen;
 use kok_tasks::preconditions;
 use serde::Serialize;
@@ -157,8 +157,8 @@ async fn all_shown(cluster: &Cluster, links: &Links, seen: &Seen) -> Shown {
 }
 
 fn ports(cluster: &Cluster, host: &Host, seen: &Seen) -> Vec<u16> {
-    let held = in_use::of(cluster, host, seen.observations(&host.name));
-    let port = |held: Held| if let User::Shown { port, .. } = held.user { Some(port) } else { None };
+    let held = in_use::held_certificates(cluster, host, seen.observations(&host.name));
+    let port = |held: Held| if let CertificateUser::Shown { port, .. } = held.user { Some(port) } else { None };
     held.into_iter().filter_map(port).collect()
 }
 
@@ -166,18 +166,18 @@ fn seen_of(cluster: &Cluster, seen: &Seen, shown: &Shown, now: i64) -> Vec<HeldC
     let hosts = cluster.hosts.iter().filter(|host| is_ours(cluster, seen, &host.name));
     let of_host = |host: &Host| {
         let observed = seen.observations(&host.name);
-        let told = |held: Held| {
-            let at = if let User::Shown { port, .. } = held.user { shown.get(&(host.name.clone(), port)) } else { None };
+        let held_certificate = |held: Held| {
+            let at = if let CertificateUser::Shown { port, .. } = held.user { shown.get(&(host.name.clone(), port)) } else { None };
             let running = held.running(cluster, observed, at);
-            HeldCertificate::of(&host.name, held, running, now)
+            HeldCertificate::from_held(&host.name, held, running, now)
         };
-        in_use::of(cluster, host, observed).into_iter().map(told).collect::<Vec<_>>()
+        in_use::held_certificates(cluster, host, observed).into_iter().map(held_certificate).collect::<Vec<_>>()
     };
     hosts.flat_map(of_host).collect()
 }
 
 impl HeldCertificate {
-    pub(crate) fn of(host: &str, held: Held, running: Running, now: i64) -> Self {
+    pub(crate) fn from_held(host: &str, held: Held, running: CertificateInUse, now: i64) -> Self {
         let urgency = match held.urgency(now) {
             Urgency::None => EndUrgency::None,
             Urgency::Warning => EndUrgency::Warning,
@@ -202,7 +202,7 @@ impl HeldCertificate {
             days_left: end.map(|end| (end - now).div_euclid(DAY)),
             problem,
             used_by: used_by(user),
-            running: RunningProcess::of(running),
+            running: RunningProcess::from_running(running),
             urgency,
             end,
         }
@@ -219,21 +219,21 @@ fn signed_by(signer: Signer) -> String {
     }
 }
 
-fn used_by(user: User) -> Option<&'static str> {
+fn used_by(user: CertificateUser) -> Option<&'static str> {
     match user {
-        User::Shown { program, .. } | User::ReadAnew(program) | User::AtStart(program) => Some(program),
-        User::UnitAtStart(_) | User::KubeletsOwn => Some("kubelet"),
-        User::Nobody => None,
+        CertificateUser::Shown { program, .. } | CertificateUser::ReadAnew(program) | CertificateUser::AtStart(program) => Some(program),
+        CertificateUser::UnitAtStart(_) | CertificateUser::KubeletsOwn => Some("kubelet"),
+        CertificateUser::Nobody => None,
     }
 }
 
 impl RunningProcess {
-    fn of(running: Running) -> Self {
+    fn from_running(running: CertificateInUse) -> Self {
         let (has, because) = match running {
-            Running::Has(how) => (InUse::Yes, Some(how)),
-            Running::Lacks(why) => (InUse::No, Some(why)),
-            Running::Unknown(why) => (InUse::Unknown, Some(why)),
-            Running::Nobody => (InUse::None, None),
+            CertificateInUse::Has(how) => (InUse::Yes, Some(how)),
+            CertificateInUse::Lacks(why) => (InUse::No, Some(why)),
+            CertificateInUse::Unknown(why) => (InUse::Unknown, Some(why)),
+            CertificateInUse::Nobody => (InUse::None, None),
         };
         Self { has, because }
     }

@@ -8,7 +8,7 @@ use kok_tasks::plan::{EncryptionChange, KeyStage, Selection};
 use super::apply::{Apply, ApplyRequest, make_secrets};
 use super::context::{Context, Options};
 use super::converge::{Planned, Tolerance, change_encryption as plan_stage, encryption_standing};
-use super::driver::{Order, Run, Work};
+use super::driver::{Run, StagedOrder, Work};
 use super::error::Error;
 use super::given::Given;
 use super::store::Lock;
@@ -92,7 +92,7 @@ impl<'a> Way<'a> {
     }
 }
 
-impl Order for Way<'_> {
+impl StagedOrder for Way<'_> {
     async fn plan(&mut self, run: &Run<'_>) -> Result<Planned, Vec<Failure>> {
         let Stage::Key(stage) = self.stage else {
             return Apply { request: &self.request() }.plan(run).await;

@@ -19,7 +19,7 @@ use kok_tasks::holder::Standing;
 use kok_tasks::observe::Looks;
 use kok_tasks::plan::{self, Aside, EtcdRoom, Inputs, Making, Plan, Reboots, Refusal, Seen, Selection};
 use kok_tasks::preconditions;
-use kok_tasks::renewal::{Due, Renewal, to_be_issued};
+use kok_tasks::renewal::{DueCertificate, Renewal, to_be_issued};
 use kok_tasks::resources::Act;
 use kok_tasks::snapshot::{self, Snapshot};
 
@@ -32,7 +32,7 @@ use crate::run::{Links, LookAt, connect_each, may_write, probe_all};
 pub(super) use answers::{all_take_part, mute};
 use away::{not_tolerated, passed_over};
 pub(super) use climb::{Base, base};
-pub(super) use recovery::{Means, Next, recover};
+pub(super) use recovery::{RecoveryAction, RecoveryMeans, recover};
 pub use recovery::{RecoveryStanding, Survey, survey};
 pub(super) use rotate_authority::{NextAuthority, replace_authority};
 pub(super) use rotate_key::{change_encryption, encryption_standing, replace_key};
@@ -207,7 +207,7 @@ pub(super) async fn renew_certificates(
     renewal: &Renewal<'_>,
     tolerance: Tolerance,
     context: &Context,
-) -> Result<(Planned, Vec<Due>), Vec<Failure>> {
+) -> Result<(Planned, Vec<DueCertificate>), Vec<Failure>> {
     let now_seconds = Clock::seconds();
     let mut observed = Observed::to_reset(cluster, false, tolerance, context);
     observed.looks = cluster.hosts.iter().map(|host| (host.name.clone(), plan::renew_looks(cluster, host))).collect();
@@ -329,7 +329,7 @@ impl<'a> Observed<'a> {
     }
 
     fn planned(self, plan: Plan, warnings: Vec<Failure>, now_seconds: i64) -> Planned {
-        warnings.iter().for_each(|warning| self.context.events.send(EventKind::Warning(warning.told())));
+        warnings.iter().for_each(|warning| self.context.events.send(EventKind::Warning(warning.to_record())));
         tell(&plan, &self.context.events);
         let boot = |host: &Host| Some((host.name.clone(), self.seen.facts(&host.name)?.boot_id.clone()?));
         let boots = self.cluster.hosts.iter().filter_map(boot).collect();

@@ -15,7 +15,7 @@ use crate::artifacts::BundleFolder;
 use crate::clock::Clock;
 use crate::event::{EventKind, FORMAT};
 use crate::failure::{Cause, Failure, Kind};
-use crate::run::{Carried, Held, Means, Outcome, Secrets, Stop, Taking, carry_out, forget, unless_wished};
+use crate::run::{Carried, Held, Outcome, PlanMeans, Secrets, Stop, Taking, carry_out, forget, unless_wished};
 
 /// How many plans a stage makes at the most: a plan is dropped where another run had the hosts meanwhile.
 const MOST_PLANS: usize = 5;
@@ -24,7 +24,7 @@ const MOST_PLANS: usize = 5;
 pub(super) const MOST_STAGES: usize = 32;
 
 /// What was ordered: it leads to its end by stages, each of which is an ordinary plan.
-pub(super) trait Order {
+pub(super) trait StagedOrder {
     /// Looks at the hosts, and makes the plan of the stage that is next.
     async fn plan(&mut self, run: &Run<'_>) -> Result<Planned, Vec<Failure>>;
 
@@ -92,14 +92,14 @@ impl<'a> Run<'a> {
     ///
     /// # Errors
     /// [`Error`] of the stage that did not come to its end.
-    pub(super) async fn drive(&self, order: &mut impl Order) -> Result<Driven, Error> {
+    pub(super) async fn drive(&self, order: &mut impl StagedOrder) -> Result<Driven, Error> {
         let mut held = Held::default();
         let driven = self.stages(order, &mut held).await;
         held.let_go(&mut self.context.stop.clone(), &self.context.events).await;
         driven
     }
 
-    async fn stages(&self, order: &mut impl Order, held: &mut Held) -> Result<Driven, Error> {
+    async fn stages(&self, order: &mut impl StagedOrder, held: &mut Held) -> Result<Driven, Error> {
         let mut before: Option<Outcome> = None;
         for _ in 0..MOST_STAGES {
             let mut driven = self.stage(order, held).await?;
@@ -115,7 +115,7 @@ impl<'a> Run<'a> {
         self.recorded(Err(vec![Failure::new(Kind::Internal, format!("after {MOST_STAGES} stages there was still something to do"))]))
     }
 
-    async fn stage(&self, order: &mut impl Order, held: &mut Held) -> Result<Driven, Error> {
+    async fn stage(&self, order: &mut impl StagedOrder, held: &mut Held) -> Result<Driven, Error> {
         for _ in 0..MOST_PLANS {
             let planned = self.unless_stopped(order.plan(self)).await?;
             self.approved(&planned)?;
@@ -147,7 +147,7 @@ impl<'a> Run<'a> {
 
     fn refuse(&self, failures: &[Failure]) {
         let (code, took_milliseconds) = (Kind::worst(failures).exit_code(), self.context.events.milliseconds());
-        let failures = failures.iter().map(Failure::told).collect();
+        let failures = failures.iter().map(Failure::to_record).collect();
         self.context.events.send(EventKind::RunRefused { code, failures, took_milliseconds });
     }
 
@@ -157,7 +157,7 @@ impl<'a> Run<'a> {
             return self.recorded(result);
         }
         let outcome = Outcome { stopped: Some(Stop::BECAUSE.to_owned()), ..Outcome::default() };
-        self.context.events.send(outcome.told(self.context.events.milliseconds()));
+        self.context.events.send(outcome.to_event(self.context.events.milliseconds()));
         Err(Error::from(outcome))
     }
 
@@ -197,7 +197,7 @@ impl<'a> Run<'a> {
         }
         self.begins()?;
         let (stop, pools) = (stop.clone(), pools.clone());
-        let means = Means { cluster, links, standing, taking, secrets, bundle, whole, left_out, most_failed, stop, pools };
+        let means = PlanMeans { cluster, links, standing, taking, secrets, bundle, whole, left_out, most_failed, stop, pools };
         match self.recorded(carry_out(&planned.plan, means, held, events).await)? {
             Carried::Out(outcome) if outcome.is_complete() => Ok(Some(outcome)),
             Carried::Out(outcome) => Err(Error::from(outcome)),
@@ -211,6 +211,6 @@ impl<'a> Run<'a> {
 
     async fn nothing_to_do(&self, planned: &Planned, held: &Held) {
         forget(&planned.links, &planned.standing, &self.context.controller, held).await;
-        self.context.events.send(Outcome::default().told(self.context.events.milliseconds()));
+        self.context.events.send(Outcome::default().to_event(self.context.events.milliseconds()));
     }
 }

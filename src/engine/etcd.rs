@@ -94,8 +94,8 @@ fn of_silent(cluster: &Cluster, seen: &Seen, members: &mut Vec<EtcdMemberStatus>
                 Some(known) if known.alarms.contains(&word(alarm)) => {}
                 Some(known) => known.alarms.push(word(alarm)),
                 None => {
-                    let said = Some("nobody asked it; others say this of it".to_owned());
-                    members.push(EtcdMemberStatus { host: name, said, alarms: vec![word(alarm)], ..EtcdMemberStatus::default() });
+                    let because = Some("nobody asked it; others say this of it".to_owned());
+                    members.push(EtcdMemberStatus { host: name, said: because, alarms: vec![word(alarm)], ..EtcdMemberStatus::default() });
                 }
             }
         }
@@ -104,10 +104,10 @@ fn of_silent(cluster: &Cluster, seen: &Seen, members: &mut Vec<EtcdMemberStatus>
 
 fn of_host(host: &Host, seen: &Seen) -> EtcdMemberStatus {
     let silent =
-        |said: &str| EtcdMemberStatus { host: host.name.clone(), said: Some(said.trim().to_owned()), ..EtcdMemberStatus::default() };
+        |output: &str| EtcdMemberStatus { host: host.name.clone(), said: Some(output.trim().to_owned()), ..EtcdMemberStatus::default() };
     let member = match &seen.observations(&host.name).etcd {
         Some(EtcdState::Ready(member)) => member,
-        Some(EtcdState::NotReady(said)) => return silent(said),
+        Some(EtcdState::NotReady(output)) => return silent(output),
         Some(EtcdState::Absent) => return silent("nothing of it is set up there"),
         None => return silent("it was not asked"),
     };

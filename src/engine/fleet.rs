@@ -9,7 +9,7 @@ use kok_tasks::plan::{Plan, Selection};
 use super::apply::read_through;
 use super::context::{Context, Options};
 use super::converge::{Planned, Tolerance, converge_fleet};
-use super::driver::{Order, Run, Work};
+use super::driver::{Run, StagedOrder, Work};
 use super::error::Error;
 use super::store::Lock;
 use crate::artifacts::BundleFolder;
@@ -59,7 +59,7 @@ struct Declared<'a> {
     request: &'a FleetRequest<'a>,
 }
 
-impl Order for Declared<'_> {
+impl StagedOrder for Declared<'_> {
     async fn plan(&mut self, run: &Run<'_>) -> Result<Planned, Vec<Failure>> {
         let FleetRequest { fleet, selection, most_failed, .. } = self.request;
         let tolerance = Tolerance { holder: run.options.take_over, unreachable: most_failed.unwrap_or_default(), ..Tolerance::default() };

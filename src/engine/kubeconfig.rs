@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use kok_crds::model::Cluster;
-use kok_pki::Secret;
+use kok_pki::SecretText;
 use kok_tasks::observe::STATE_DIRECTORY;
 
 use super::context::Context;
@@ -22,7 +22,7 @@ pub struct Administrator {
     /// The control plane that it was fetched from.
     pub host: String,
     /// The kubeconfig; it names a server that perhaps only hosts of the cluster know.
-    pub kubeconfig: Secret,
+    pub kubeconfig: SecretText,
     /// Every address of an API server: one before all of them, then the hosts' own, and last those that only SSH is known to reach.
     pub servers: Vec<Server>,
     /// The first of them that can be connected to from here; nothing if none can.
@@ -41,7 +41,7 @@ pub async fn kubeconfig(context: &Context, cluster: &Cluster, made_by: &str) -> 
     Ok(Administrator { host, kubeconfig, servers, answering })
 }
 
-async fn fetch_any(context: &Context, mut cluster: Cluster, made_by: &str) -> Result<(String, Arc<Link>, Secret), Vec<Failure>> {
+async fn fetch_any(context: &Context, mut cluster: Cluster, made_by: &str) -> Result<(String, Arc<Link>, SecretText), Vec<Failure>> {
     // Only a control plane has it.
     cluster.hosts.retain(|host| host.roles.control_plane);
     let (links, unreachable) = connect_each(&cluster, |_| true, &context.transport, &context.events).await?;
@@ -57,7 +57,7 @@ async fn fetch_any(context: &Context, mut cluster: Cluster, made_by: &str) -> Re
 }
 
 /// The kubeconfig of a control plane.
-async fn fetch(link: &Link, cluster: &str, host: &str, made_by: &str) -> Result<Secret, Failure> {
+async fn fetch(link: &Link, cluster: &str, host: &str, made_by: &str) -> Result<SecretText, Failure> {
     // A wrong address must not hand out the keys of another cluster.
     let script = Script::new(format!(
         "owner=$(head -n 1 {STATE_DIRECTORY}/cluster 2>/dev/null) || :\n\
@@ -68,7 +68,7 @@ async fn fetch(link: &Link, cluster: &str, host: &str, made_by: &str) -> Result<
     ));
     let output = link.scripts().await?.run(script, Duration::from_secs(30)).await?;
     if output.is_success() {
-        return Ok(Secret::new(String::from_utf8_lossy(&output.stdout).into_owned()));
+        return Ok(SecretText::new(String::from_utf8_lossy(&output.stdout).into_owned()));
     }
     let what = "there is no administrator's kubeconfig";
     let failure = Failure::new(Kind::Host, what).at(format!("host {host}: /etc/kubernetes/admin.conf"));

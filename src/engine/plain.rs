@@ -1,7 +1,7 @@
 //! Orders of one plan that need nothing prepared: no bundle, and no secrets but those of the user's own scripts.
 
 use super::converge::Planned;
-use super::driver::{Order, Run, Work};
+use super::driver::{Run, StagedOrder, Work};
 use super::error::Error;
 use crate::failure::Failure;
 use crate::run::Secrets;
@@ -9,7 +9,7 @@ use crate::run::Secrets;
 /// What makes the plan.
 pub(super) struct Plain<F>(pub(super) F);
 
-impl<F: AsyncFnMut(&Run<'_>) -> Result<Planned, Vec<Failure>>> Order for Plain<F> {
+impl<F: AsyncFnMut(&Run<'_>) -> Result<Planned, Vec<Failure>>> StagedOrder for Plain<F> {
     async fn plan(&mut self, run: &Run<'_>) -> Result<Planned, Vec<Failure>> {
         (self.0)(run).await
     }

@@ -11,8 +11,8 @@ use kok_tasks::recovery::{Origin, Recovery};
 
 use super::apply::{Apply, ApplyRequest, verify};
 use super::context::{Context, Options};
-use super::converge::{Means, Next, Planned, Tolerance, recover as plan_of};
-use super::driver::{Order, Run, Work};
+use super::converge::{Planned, RecoveryAction, RecoveryMeans, Tolerance, recover as plan_of};
+use super::driver::{Run, StagedOrder, Work};
 use super::error::Error;
 use super::reset::{Follows, Removal, ResetRequest, Silent, TakeDown};
 use super::store::{Lock, Store};
@@ -110,13 +110,13 @@ struct Anew<'a> {
 }
 
 impl Anew<'_> {
-    fn next(&self) -> Next<'_> {
+    fn next(&self) -> RecoveryAction<'_> {
         match (self.stage, self.request.wish) {
-            (_, RecoverWish::TakeBack) => Next::TakeBack,
-            (Stage::Aside, RecoverWish::Begin(recovery)) => Next::Begin(recovery),
-            (Stage::Aside, RecoverWish::GoOnFrom(origin)) => Next::GoOnFrom(origin),
-            (Stage::Aside, _) => Next::GoOn(RecoveryStage::Aside),
-            (Stage::Anew | Stage::Forgotten | Stage::Joined, _) => Next::GoOn(RecoveryStage::Anew),
+            (_, RecoverWish::TakeBack) => RecoveryAction::TakeBack,
+            (Stage::Aside, RecoverWish::Begin(recovery)) => RecoveryAction::Begin(recovery),
+            (Stage::Aside, RecoverWish::GoOnFrom(origin)) => RecoveryAction::GoOnFrom(origin),
+            (Stage::Aside, _) => RecoveryAction::GoOn(RecoveryStage::Aside),
+            (Stage::Anew | Stage::Forgotten | Stage::Joined, _) => RecoveryAction::GoOn(RecoveryStage::Anew),
         }
     }
 
@@ -142,14 +142,14 @@ impl Anew<'_> {
     async fn plan_recovery(&mut self, run: &Run<'_>) -> Result<Planned, Vec<Failure>> {
         let RecoverRequest { apply, lost, snapshot, .. } = *self.request;
         let tolerance = Tolerance { holder: run.options.take_over, ..Tolerance::default() };
-        let means = Means { cluster: apply.cluster, bundle: &apply.bundle, given: apply.given, snapshot, lost };
+        let means = RecoveryMeans { cluster: apply.cluster, bundle: &apply.bundle, given: apply.given, snapshot, lost };
         let (planned, recovery) = plan_of(&means, self.next(), tolerance, run.context).await?;
         self.recovery = recovery.or(self.recovery.take());
         Ok(planned)
     }
 }
 
-impl Order for Anew<'_> {
+impl StagedOrder for Anew<'_> {
     async fn plan(&mut self, run: &Run<'_>) -> Result<Planned, Vec<Failure>> {
         match self.stage {
             Stage::Joined => Apply { request: &self.applied() }.plan(run).await,

@@ -4,13 +4,13 @@ use std::time::{Duration, Instant};
 
 use kok_crds::counted;
 use kok_crds::model::Cluster;
-use kok_tasks::renewal::{Due, Renewal};
+use kok_tasks::renewal::{DueCertificate, Renewal};
 
 use super::apply::make_secrets;
 use super::certificates::{HeldCertificate, InUse, certificates};
 use super::context::{Context, Options};
 use super::converge::{Planned, Tolerance, renew_certificates};
-use super::driver::{Order, Run, Work};
+use super::driver::{Run, StagedOrder, Work};
 use super::error::Error;
 use super::given::Given;
 use super::store::Lock;
@@ -40,7 +40,7 @@ pub struct Renewed {
     /// How it ended; nothing, if there was nothing to do.
     pub outcome: Option<Outcome>,
     /// What somebody else has to issue.
-    pub due: Vec<Due>,
+    pub due: Vec<DueCertificate>,
     /// What the hosts have by now.
     pub certificates: Vec<HeldCertificate>,
 }
@@ -61,12 +61,12 @@ pub async fn renew(context: &Context, lock: Lock, request: &RenewRequest<'_>, op
 
 struct Renew<'a> {
     request: &'a RenewRequest<'a>,
-    due: Vec<Due>,
+    due: Vec<DueCertificate>,
     /// The hosts that answered, of those that are meant.
     answered: Vec<String>,
 }
 
-impl Order for Renew<'_> {
+impl StagedOrder for Renew<'_> {
     async fn plan(&mut self, run: &Run<'_>) -> Result<Planned, Vec<Failure>> {
         let tolerance = Tolerance { holder: run.options.take_over, ..Tolerance::default() };
         let (planned, due) = renew_certificates(self.request.cluster, self.request.renewal, tolerance, run.context).await?;
@@ -119,8 +119,8 @@ fn not_read(behind: &[&HeldCertificate]) -> Failure {
 
 /// What certificates ask for whose authorities have their keys elsewhere: each with its host, its file and its end.
 #[must_use]
-pub fn to_be_issued_by_others(due: &[Due]) -> Option<Failure> {
-    let until = |due: &Due| match due.end {
+pub fn to_be_issued_by_others(due: &[DueCertificate]) -> Option<Failure> {
+    let until = |due: &DueCertificate| match due.end {
         Some(end) => format!("{}/{} until {}", due.host, due.path, day(end)),
         None => format!("{}/{}, which can't be read", due.host, due.path),
     };

@@ -7,7 +7,7 @@ use kok_crds::model::Cluster;
 use super::apply::{Apply, ApplyRequest, all_there};
 use super::context::{Context, Options};
 use super::converge::{Planned, Tolerance, all_take_part, swap};
-use super::driver::{Order, Run, Work};
+use super::driver::{Run, StagedOrder, Work};
 use super::error::Error;
 use super::reset::{Follows, Removal, ResetRequest, Silent, TakeDown};
 use super::store::{Lock, Store};
@@ -98,8 +98,8 @@ pub async fn replace(
     let Some(swap) = run.unless_stopped(swap(cluster, removal, tolerance, context)).await? else {
         return drive(&run, Stages::new(leaves(cluster, removal), [Stage::Become(Apply { request })])).await;
     };
-    let of = |hosts| Removal { hosts, follows: Follows::Apply, ..removal.clone() };
-    let (first, then) = (of(&swap.first), of(&swap.then));
+    let removal_of = |hosts| Removal { hosts, follows: Follows::Apply, ..removal.clone() };
+    let (first, then) = (removal_of(&swap.first), removal_of(&swap.then));
     let between = ApplyRequest { cluster: &swap.between, ..request.clone() };
     let rest = [Stage::Become(Apply { request: &between }), leaves(cluster, &then), Stage::Become(Apply { request })];
     drive(&run, Stages::new(leaves(&swap.between, &first), rest)).await
@@ -160,7 +160,7 @@ impl<'a> Stages<'a> {
     }
 }
 
-impl Order for Stages<'_> {
+impl StagedOrder for Stages<'_> {
     async fn plan(&mut self, run: &Run<'_>) -> Result<Planned, Vec<Failure>> {
         let planned = match &mut self.now {
             Stage::Leave(taken) => taken.plan(run).await,

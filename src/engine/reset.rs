@@ -10,7 +10,7 @@ use kok_tasks::snapshot::Snapshot;
 
 use super::context::{Context, Options};
 use super::converge::{Planned, Tolerance, take_down, take_out};
-use super::driver::{Order, Run, Work};
+use super::driver::{Run, StagedOrder, Work};
 use super::error::Error;
 use super::keep::keep;
 use super::store::{Lock, Store};
@@ -174,7 +174,7 @@ impl<'a> TakeDown<'a> {
     }
 }
 
-impl Order for TakeDown<'_> {
+impl StagedOrder for TakeDown<'_> {
     async fn plan(&mut self, run: &Run<'_>) -> Result<Planned, Vec<Failure>> {
         let tolerance = Tolerance { holder: run.options.take_over, ..Tolerance::default() };
         match self.request {

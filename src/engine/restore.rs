@@ -19,14 +19,14 @@ use super::given::Given;
 use super::recover::RecoveryChoice;
 use super::store::{Lock, Store};
 use crate::artifacts::BundleFolder;
-use crate::backup::{Contents, Identities, Spool, read};
+use crate::backup::{BackupContents, Identities, Spool, read};
 use crate::clock::moment;
 use crate::failure::{Failure, Kind};
 
 /// A backup that was read from its first to its last byte and fits the cluster, with its snapshot where it can be sent from.
 pub struct Unpacked {
     /// What it holds, but for the snapshot.
-    pub contents: Contents,
+    pub contents: BackupContents,
     /// The snapshot.
     pub snapshot: Artifact,
     /// Whether its cluster goes on on other hosts.
@@ -40,7 +40,7 @@ impl Unpacked {
     ///
     /// # Errors
     /// [`Failure`]s where it is damaged, can't be opened, or is none of this cluster.
-    pub fn of(
+    pub fn unpack(
         path: &Path,
         identities: Option<&Identities>,
         (cluster, is_elsewhere): (&Cluster, bool),

@@ -2,7 +2,7 @@
 
 use kok_crds::model::{AuthorityName, Cluster};
 use kok_crds::operation::Verb;
-use kok_pki::{Authority, AuthorityKind, Secret, inspect_certificate};
+use kok_pki::{Authority, AuthorityKind, SecretText, inspect_certificate};
 use kok_tasks::identity;
 use kok_tasks::plan::{AuthorityStage, AuthorityStanding, Refusal, Seen, may_begin_authority, may_end_authority};
 use kok_tasks::preconditions::{authority_kind, authority_word};
@@ -11,14 +11,14 @@ use time::OffsetDateTime;
 use super::apply::make_secrets_with;
 use super::context::{Context, Options};
 use super::converge::{NextAuthority, Planned, Tolerance, replace_authority};
-use super::driver::{Order, Run, Work};
+use super::driver::{Run, StagedOrder, Work};
 use super::error::Error;
 use super::given::Given;
 use super::store::Lock;
 use crate::clock::Clock;
 use crate::failure::Failure;
 use crate::randomness::SystemRandomness;
-use crate::run::{Made, Outcome};
+use crate::run::{MadeSigner, Outcome};
 
 /// What is to become of an authority.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -68,7 +68,7 @@ struct Next {
 }
 
 enum NextKey {
-    Made(Secret),
+    Made(SecretText),
     OfHost(String),
 }
 
@@ -139,7 +139,7 @@ impl Rotation<'_> {
     }
 }
 
-impl Order for Rotation<'_> {
+impl StagedOrder for Rotation<'_> {
     async fn plan(&mut self, run: &Run<'_>) -> Result<Planned, Vec<Failure>> {
         let tolerance = Tolerance { holder: run.options.take_over, ..Tolerance::default() };
         let (cluster, kind) = (self.cluster, self.kind);
@@ -162,7 +162,7 @@ impl Order for Rotation<'_> {
     async fn prepare(&mut self, run: &Run<'_>, planned: &Planned) -> Result<Work, Error> {
         let next = self.next.as_ref().filter(|next| next.stage != AuthorityStage::Known);
         let key = next.and_then(|next| if let NextKey::Made(key) = &next.key { Some(key) } else { None });
-        let made = next.map(|_| Made::Authority { kind: self.kind, trusted: &self.trusted, key });
+        let made = next.map(|_| MadeSigner::Authority { kind: self.kind, trusted: &self.trusted, key });
         let secrets = make_secrets_with(run, planned, (&self.given.token, made)).await?;
         Ok(Work { secrets, bundle: None, whole: false, most_failed: None })
     }

@@ -1,13 +1,13 @@
 //! Another key to encrypt with, on a cluster that runs.
 
 use kok_crds::model::Cluster;
-use kok_tasks::encryption::Target;
+use kok_tasks::encryption::LayoutTarget;
 use kok_tasks::plan::KeyStage;
 
 use super::apply::make_secrets;
 use super::context::{Context, Options};
 use super::converge::{Planned, Tolerance, replace_key};
-use super::driver::{Order, Run, Work};
+use super::driver::{Run, StagedOrder, Work};
 use super::error::Error;
 use super::given::Given;
 use super::store::Lock;
@@ -37,7 +37,7 @@ pub async fn rotate_key(
     let run = Run::begin("secrets rotate-key", cluster, None, (context, lock), options);
     let mut order = Rotation { cluster, given, target: None, stage: KeyStage::Read };
     let driven = run.drive(&mut order).await?;
-    let key = order.target.as_ref().and_then(Target::key).map(str::to_owned);
+    let key = order.target.as_ref().and_then(LayoutTarget::key).map(str::to_owned);
     Ok(KeyRotated { key: key.unwrap_or_default(), outcome: driven.outcome })
 }
 
@@ -45,11 +45,11 @@ struct Rotation<'a> {
     cluster: &'a Cluster,
     given: &'a Given,
     /// The new key, from the first look on: what a stage leaves looks like the end of another rotation.
-    target: Option<Target>,
+    target: Option<LayoutTarget>,
     stage: KeyStage,
 }
 
-impl Order for Rotation<'_> {
+impl StagedOrder for Rotation<'_> {
     async fn plan(&mut self, run: &Run<'_>) -> Result<Planned, Vec<Failure>> {
         let tolerance = Tolerance { holder: run.options.take_over, ..Tolerance::default() };
         let (planned, target) = replace_key(self.cluster, (self.target.as_ref(), self.stage), tolerance, run.context).await?;

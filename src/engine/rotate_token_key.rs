@@ -1,7 +1,7 @@
 //! Another key of service accounts, on a cluster that runs.
 
 use kok_crds::model::Cluster;
-use kok_pki::{PrivateKey, Secret};
+use kok_pki::{PrivateKey, SecretText};
 use kok_tasks::identity;
 use kok_tasks::plan::{Refusal, Seen, TokenKeyStage, TokenKeyStanding, may_end_token_key};
 use kok_tasks::token_keys::key_id;
@@ -9,13 +9,13 @@ use kok_tasks::token_keys::key_id;
 use super::apply::make_secrets_with;
 use super::context::{Context, Options};
 use super::converge::{NextTokenKey, Planned, Tolerance, replace_token_key};
-use super::driver::{Order, Run, Work};
+use super::driver::{Run, StagedOrder, Work};
 use super::error::Error;
 use super::given::Given;
 use super::store::Lock;
 use crate::failure::Failure;
 use crate::randomness::SystemRandomness;
-use crate::run::{Made, Outcome};
+use crate::run::{MadeSigner, Outcome};
 
 /// What is to become of the key of service accounts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -63,7 +63,7 @@ pub async fn rotate_token_key(
 
 /// The key that signs at the end.
 enum Signing {
-    Made { key: Secret, public: String },
+    Made { key: SecretText, public: String },
     OfHost { public: String, keeper: String },
 }
 
@@ -116,7 +116,7 @@ impl Rotation<'_> {
     }
 }
 
-impl Order for Rotation<'_> {
+impl StagedOrder for Rotation<'_> {
     async fn plan(&mut self, run: &Run<'_>) -> Result<Planned, Vec<Failure>> {
         let tolerance = Tolerance { holder: run.options.take_over, ..Tolerance::default() };
         let (stage, cluster) = (self.stage, self.cluster);
@@ -135,7 +135,7 @@ impl Order for Rotation<'_> {
     }
 
     async fn prepare(&mut self, run: &Run<'_>, planned: &Planned) -> Result<Work, Error> {
-        let made = if let Some(Signing::Made { key, .. }) = &self.next { Some(Made::TokenKey(key)) } else { None };
+        let made = if let Some(Signing::Made { key, .. }) = &self.next { Some(MadeSigner::TokenKey(key)) } else { None };
         let secrets = make_secrets_with(run, planned, (&self.given.token, made)).await?;
         Ok(Work { secrets, bundle: None, whole: false, most_failed: None })
     }

@@ -120,17 +120,17 @@ fn looks(cluster: &Cluster, host: &Host) -> Looks {
 fn seen_of(cluster: &Cluster, seen: &Seen, drift: Drift) -> ClusterStatus {
     let speaker = speaker(cluster, seen).map(|host| host.name.as_str()).unwrap_or_default();
     // What another cluster's API server says of nodes of the same names would be taken for this one's.
-    let told = Some(seen.observations(speaker)).filter(|_| is_ours(cluster, seen, speaker));
-    let kubernetes = told.and_then(|told| told.kubernetes.as_ref());
+    let observed = Some(seen.observations(speaker)).filter(|_| is_ours(cluster, seen, speaker));
+    let kubernetes = observed.and_then(|observed| observed.kubernetes.as_ref());
     let asked = cluster.control_planes().any(|host| seen.facts(&host.name).is_some());
     let without_node = if kubernetes.is_some() || asked { "none" } else { "unknown" };
-    let versions = Versions::of(cluster, seen);
+    let versions = Versions::from_seen(cluster, seen);
     let changes_encryption = preconditions::replacing_key(cluster, seen);
     let hosts = cluster.hosts.iter().map(|host| HostStatus::new(cluster, seen, host, (kubernetes, without_node), &versions)).collect();
     ClusterStatus {
         cluster: cluster.name.clone(),
-        api_server: ApiServerHealth::of(cluster, seen, speaker),
-        endpoint: Endpoint::new(cluster, seen, told),
+        api_server: ApiServerHealth::from_seen(cluster, seen, speaker),
+        endpoint: Endpoint::new(cluster, seen, observed),
         drift,
         hosts,
         certificates: certificates::certificates(cluster, seen, Clock::seconds()),

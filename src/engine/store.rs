@@ -75,6 +75,6 @@ impl Store for FolderStore {
     }
 
     fn snapshot_place(&self, cluster: &str, run: &str, wanted: Option<&Path>) -> Result<SnapshotPlace, Failure> {
-        SnapshotPlace::of(&self.0, cluster, run, wanted)
+        SnapshotPlace::for_run(&self.0, cluster, run, wanted)
     }
 }

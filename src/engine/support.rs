@@ -27,7 +27,8 @@ const OF_ONE: (usize, usize) = (96 << 10, 1 << 20);
 /// [`Failure`]s of the file or of keys that it names; then nobody was contacted.
 pub async fn support(context: &Context, cluster: &Cluster) -> Result<BTreeMap<String, Result<String, Failure>>, Vec<Failure>> {
     let (links, unreachable) = connect_each(cluster, |_| true, &context.transport, &context.events).await?;
-    let mut said: BTreeMap<String, Result<String, Failure>> = unreachable.into_iter().map(|(host, failure)| (host, Err(failure))).collect();
+    let mut answers: BTreeMap<String, Result<String, Failure>> =
+        unreachable.into_iter().map(|(host, failure)| (host, Err(failure))).collect();
     let most = (MOST_BYTES / cluster.hosts.len().max(1)).clamp(OF_ONE.0, OF_ONE.1);
     let mut asking: JoinSet<(String, Result<String, Failure>)> = JoinSet::new();
     for host in &cluster.hosts {
@@ -35,17 +36,17 @@ pub async fn support(context: &Context, cluster: &Cluster) -> Result<BTreeMap<St
         let (name, script) = (host.name.clone(), Script::new(script(host, most)).stdout_limit(most));
         asking.spawn(async move {
             let asked = async { Ok::<_, Failure>(link.scripts().await?.run(script, DEADLINE).await?) };
-            (name, asked.await.map(|output| told(&output.stdout, output.stdout_truncated)))
+            (name, asked.await.map(|output| redacted_output(&output.stdout, output.stdout_truncated)))
         });
     }
     while let Some(asked) = asking.join_next().await {
-        said.extend(asked.ok());
+        answers.extend(asked.ok());
     }
-    Ok(said)
+    Ok(answers)
 }
 
 /// What a host has said, as it is passed on. Where it was cut off, so is its last line: what is left of one may be the half of a secret.
-fn told(stdout: &[u8], is_cut: bool) -> String {
+fn redacted_output(stdout: &[u8], is_cut: bool) -> String {
     let text = String::from_utf8_lossy(stdout);
     match text.rsplit_once('\n').filter(|_| is_cut) {
         Some((whole, _)) => redacted(whole) + "\n\n==== the rest of what it said was too much\n",
@@ -55,12 +56,12 @@ fn told(stdout: &[u8], is_cut: bool) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::told;
+    use super::redacted_output;
 
     #[test]
     fn no_half_of_a_line_is_passed_on() {
-        assert_eq!(told(b"a\npassword=c4n4ry\nb", false), "a\npassword=(left out)\nb");
-        let cut = told(b"a\nHTTPS_PROXY=http://ann:c4n4ry", true);
+        assert_eq!(redacted_output(b"a\npassword=c4n4ry\nb", false), "a\npassword=(left out)\nb");
+        let cut = redacted_output(b"a\nHTTPS_PROXY=http://ann:c4n4ry", true);
         assert!(cut.starts_with("a\n") && cut.contains("too much") && !cut.contains("c4n4ry"), "{cut}");
     }
 }

@@ -21,15 +21,15 @@ const LONG: Duration = Duration::from_secs(60);
 
 /// Keeps what it hears.
 #[derive(Clone, Default)]
-pub(super) struct Heard(Arc<Mutex<Vec<EventKind>>>);
+pub(super) struct HeardEvents(Arc<Mutex<Vec<EventKind>>>);
 
-impl Sink for Heard {
+impl Sink for HeardEvents {
     fn take(&mut self, event: &Event) {
         self.0.lock().unwrap().push(event.kind.clone());
     }
 }
 
-impl Heard {
+impl HeardEvents {
     /// The names of events, and the last event.
     pub(super) fn all(&self) -> (Vec<String>, EventKind) {
         let events = self.0.lock().unwrap();
@@ -49,14 +49,14 @@ impl Heard {
 struct Caller {
     context: Context,
     wish: watch::Sender<Stop>,
-    heard: Heard,
+    heard: HeardEvents,
     store: FolderStore,
     _folder: tempfile::TempDir,
 }
 
 impl Caller {
     fn new(who: &str, limits: &Arc<Limits>) -> Self {
-        let (folder, heard) = (tempfile::tempdir().unwrap(), Heard::default());
+        let (folder, heard) = (tempfile::tempdir().unwrap(), HeardEvents::default());
         let state = StateFolder::at(folder.path());
         let controller = state.controller(who.to_owned()).unwrap();
         let (wish, stop) = watch::channel(Stop::No);

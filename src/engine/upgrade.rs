@@ -112,7 +112,7 @@ pub async fn running(context: &Context, meant: Meant<'_>) -> Result<Running, Vec
 
 fn running_of(cluster: &Cluster, base: &Base) -> Result<Running, Vec<Failure>> {
     let refused = |refusals: Vec<_>| refusals.into_iter().map(|refusal| Failure::refusal(Kind::Host, refusal)).collect::<Vec<_>>();
-    Running::of(cluster, &base.seen).map_err(refused)
+    Running::from_seen(cluster, &base.seen).map_err(refused)
 }
 
 /// The way that an upgrade would go, and what is in it. Nothing is changed.
@@ -159,7 +159,7 @@ pub async fn upgrade(
     let mut becomes = requests.iter().map(|request| replace::Stage::Become(Apply { request }));
     let Some(first) = becomes.next() else {
         let outcome = Outcome::default();
-        context.events.send(outcome.told(context.events.milliseconds()));
+        context.events.send(outcome.to_event(context.events.milliseconds()));
         return Ok(Upgraded { outcome: None, kept, stages: Vec::new(), left: left(&way.running, &way.to) });
     };
     let mut order = Stages::new(first, becomes);

@@ -14,7 +14,7 @@ use crate::failure::printable;
 pub struct Trace {
     run: Option<Span>,
     /// Its name and its cluster.
-    of: (String, String),
+    run_and_cluster: (String, String),
     hosts: BTreeMap<String, Span>,
     steps: BTreeMap<String, Span>,
 }
@@ -50,7 +50,7 @@ impl Sink for Trace {
             EventKind::RunStarted { run, verb, cluster, version, .. } => {
                 let span = info_span!(target: "kokctl::run", "run", name = run, verb, cluster, failed = Empty);
                 info!(target: "kokctl::run", parent: &span, version, "{verb} begins");
-                (self.run, self.of) = (Some(span), (run.clone(), cluster.clone()));
+                (self.run, self.run_and_cluster) = (Some(span), (run.clone(), cluster.clone()));
             }
             EventKind::HostProbed { host, connect_milliseconds, probe_milliseconds } => {
                 info!(target: "kokctl::run", parent: &self.host(host), connect_milliseconds, probe_milliseconds, "probed");
@@ -69,7 +69,7 @@ impl Sink for Trace {
                 let span = self.end(step, host);
                 span.record("failed", true);
                 // Where this is all that is logged, of many runs at once, no span says of which it is.
-                let (run, cluster) = &self.of;
+                let (run, cluster) = &self.run_and_cluster;
                 warn!(target: "kokctl::run", parent: &span, cluster, run, unknown, step, "failed: {}", printable(error));
             }
             EventKind::StepProgress { .. } | EventKind::StepPlanned { .. } | EventKind::StepBlocked { .. } => {

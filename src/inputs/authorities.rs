@@ -47,7 +47,7 @@ fn read(own: &OwnAuthority, now: OffsetDateTime, files: &dyn Files) -> Result<(A
         (Ok(certificate), Ok(key)) => (certificate, key),
         (certificate, key) => return Err([certificate.err(), key.err()].into_iter().flatten().collect()),
     };
-    let of_pki = |secret: &Secret| kok_pki::Secret::new(String::from_utf8_lossy(secret.expose()).into_owned());
+    let of_pki = |secret: &Secret| kok_pki::SecretText::new(String::from_utf8_lossy(secret.expose()).into_owned());
     let certificate = String::from_utf8_lossy(certificate.expose()).into_owned();
     let authority = Authority::adopt(certificate.clone(), key.as_ref().map(of_pki), now).map_err(|error| vec![wrong(own, &error)])?;
     let public_key = authority.facts().public_key_sha256.clone();

@@ -103,12 +103,12 @@ fn curled<T>(url: &str, seconds: &str, take: impl FnOnce(ChildStdout) -> Result<
     })?;
     // Closed when it is long enough, which ends curl.
     let read = curl.stdout.take().map(take);
-    let mut said = String::new();
-    let _ = curl.stderr.take().map(|mut output| output.read_to_string(&mut said));
+    let mut stderr = String::new();
+    let _ = curl.stderr.take().map(|mut output| output.read_to_string(&mut stderr));
     let status = curl.wait().map_err(|error| error.to_string())?;
     let taken = read.ok_or("curl has no output")??;
     if !status.success() {
-        return Err(said.lines().next_back().unwrap_or("curl ended without a word").to_owned());
+        return Err(stderr.lines().next_back().unwrap_or("curl ended without a word").to_owned());
     }
     Ok(taken)
 }

@@ -49,7 +49,7 @@ pub fn ending(cluster: &Cluster, now: i64) -> Vec<Failure> {
         let soon: Vec<_> = issued::ends(cluster, host).into_iter().filter(|(_, end)| end - now < SOON).collect();
         let (path, end) = soon.iter().min_by_key(|(_, end)| end)?;
         let what = format!("{} of {} within 30 days", counted(soon.len(), "issued file ends", "issued files end"), host.name);
-        let failure = Failure::new(Kind::Input, what).of(&host.name).at(folder.origin.to_string());
+        let failure = Failure::new(Kind::Input, what).of_host(&host.name).at(folder.origin.to_string());
         let failure = failure.because(format!("the first is {}/{}/{path}, on {}", folder.path, host.name, day(*end)));
         Some(failure.hint("have others issued, put them in their places, and apply; without them the host is lost to the cluster"))
     };

@@ -117,8 +117,10 @@ fn kind(entry: &mut Entry<'_, impl Read>, path: &str, all: &Members) -> io::Resu
         EntryType::Directory => Ok(MemberKind::Folder { mode }),
         EntryType::Symlink => target().map(|target| MemberKind::Link { target }),
         EntryType::Link => {
-            let of = target().and_then(|target| path_of(target.as_bytes()));
-            of.and_then(|of| all.get(&of).cloned().ok_or_else(|| format!("the hard link {shown} leads to what does not stand before it")))
+            let linked = target().and_then(|target| path_of(target.as_bytes()));
+            linked.and_then(|linked| {
+                all.get(&linked).cloned().ok_or_else(|| format!("the hard link {shown} leads to what does not stand before it"))
+            })
         }
         EntryType::Regular | EntryType::Continuous | EntryType::GNUSparse => Ok(MemberKind::File { mode, sha256: sum(entry)? }),
         _ => Err(format!("{shown} is neither a file, a folder nor a link")),

@@ -24,7 +24,7 @@ pub(super) enum Mode {
 
 impl Mode {
     /// What an operation says.
-    pub(super) fn of(operation: &Value) -> Self {
+    pub(super) fn from_operation(operation: &Value) -> Self {
         if object::flag(operation, "/spec/operator/dryRun") {
             Self::DryRun
         } else if object::text(operation, "/spec/operator/approval") == Some("Manual") {
@@ -42,7 +42,7 @@ impl Mode {
 
 /// What is asked of each plan of a run.
 #[derive(Debug, Default)]
-pub(super) struct Gate {
+pub(super) struct ApprovalGate {
     mode: Mode,
     /// The digest of the plan that was approved.
     approved: Option<String>,
@@ -52,7 +52,7 @@ pub(super) struct Gate {
     boots: Mutex<BTreeMap<String, String>>,
 }
 
-impl Gate {
+impl ApprovalGate {
     /// One that lets the approved plan pass, if there is one.
     pub(super) fn new(mode: Mode, approved: Option<String>) -> Self {
         Self { mode, approved, held: Mutex::default(), boots: Mutex::default() }
@@ -111,8 +111,8 @@ mod tests {
 
     #[test]
     fn an_operation_says_what_is_done_with_its_plans() {
-        let of = |operator: Value| Mode::of(&json!({"spec": {"operator": operator}}));
-        assert_eq!(Mode::of(&json!({"spec": {}})), Mode::Auto);
+        let of = |operator: Value| Mode::from_operation(&json!({"spec": {"operator": operator}}));
+        assert_eq!(Mode::from_operation(&json!({"spec": {}})), Mode::Auto);
         assert_eq!(of(json!({"approval": "Auto", "dryRun": false})), Mode::Auto);
         assert_eq!(of(json!({"approval": "Manual"})), Mode::Manual);
         assert_eq!(of(json!({"approval": "Manual", "dryRun": true})), Mode::DryRun, "what is only shown needs nobody");

@@ -12,7 +12,7 @@ use tokio::time::timeout;
 
 use super::group::ClusterKey;
 use super::lease::{Claimed, ClusterLease, Observation};
-use super::life::Life;
+use super::life::OperationLife;
 use super::object;
 use super::outputs::owner;
 use super::shared::Shared;
@@ -143,11 +143,11 @@ impl Attendant {
             Err(()) => return Attended::Unanswered,
         };
         let (kept, wish, ages) = (lease.clone(), Arc::clone(&self.wish), Arc::clone(&self.shared.metrics.leases));
-        let _keeper = Task(tokio::spawn(async move {
+        let _keeper = OwnedTask(tokio::spawn(async move {
             kept.keep(&ages).await;
             wish.send_replace(Wish::Lost);
         }));
-        Life::begin(self.clone(), found, (home, lease.clone()), permit).await.live().await
+        OperationLife::begin(self.clone(), found, (home, lease.clone()), permit).await.live().await
     }
 
     /// The operation and its Cluster as they are now; nothing if one of them is gone, also if there is another operation of its name.
@@ -170,9 +170,9 @@ async fn unless_panicked<T>(work: impl Future<Output = T>) -> Option<T> {
 }
 
 /// A task that ends with whoever began it, also where a defect ends that.
-pub(super) struct Task(pub(super) JoinHandle<()>);
+pub(super) struct OwnedTask(pub(super) JoinHandle<()>);
 
-impl Drop for Task {
+impl Drop for OwnedTask {
     fn drop(&mut self) {
         self.0.abort();
     }
@@ -223,7 +223,7 @@ mod tests {
     async fn what_keeps_the_lease_ends_with_a_panic() {
         let (sender, mut is_kept) = watch::channel(());
         let panicked = unless_panicked(async move {
-            let _keeper = Task(tokio::spawn(async move {
+            let _keeper = OwnedTask(tokio::spawn(async move {
                 let _sender = sender;
                 std::future::pending::<()>().await;
             }));

@@ -18,7 +18,7 @@ use kok_tasks::upgrade::{Turn, Wish};
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-use super::inputs::Task;
+use super::inputs::OperationTask;
 use crate::artifacts::BundleFolder;
 use crate::engine::{
     self, ApplyRequest, AuthorityWish, CheckStatus, Context, Error, FolderStore, Follows, Given, Lock, Options, Removal, RenewRequest,
@@ -51,7 +51,7 @@ pub(super) struct Means<'a> {
 ///
 /// # Errors
 /// [`Error`] if not all of it is done.
-pub(super) async fn carry_out(task: &Task, means: &Means<'_>) -> Result<(), Error> {
+pub(super) async fn carry_out(task: &OperationTask, means: &Means<'_>) -> Result<(), Error> {
     let asked = asked(task).map_err(|problems| problems.into_iter().map(Failure::problem).collect::<Vec<_>>())?;
     match task.verb {
         Verb::Apply => apply(task, &asked, means).await,
@@ -103,27 +103,27 @@ impl Means<'_> {
 
 /// How pods leave; what is lost with them only where their host goes.
 fn drains(cluster: &Cluster, all: bool) -> DrainSettings {
-    DrainSettings { delete_empty_dir: all, delete_unmanaged: all, ..DrainSettings::of(&cluster.settings.drains) }
+    DrainSettings { delete_empty_dir: all, delete_unmanaged: all, ..DrainSettings::from_drains(&cluster.settings.drains) }
 }
 
 /// What an operation asks of a task by its arguments.
-fn asked(task: &Task) -> Result<Asked, Vec<Problem>> {
+fn asked(task: &OperationTask) -> Result<Asked, Vec<Problem>> {
     let names: Vec<&str> = TASKS.iter().map(|task| task.name).collect();
     task.input.asked(Intent { verb: task.verb, dry: false }, &names)
 }
 
-fn selection(task: &Task, asked: &Asked) -> Result<Selection, Vec<Refusal>> {
+fn selection(task: &OperationTask, asked: &Asked) -> Result<Selection, Vec<Refusal>> {
     let Asked { tasks, hosts, .. } = asked;
     Selection::new(Choice { only: &tasks.only, skip: &tasks.skip, limit: hosts }, &task.cluster)
 }
 
 /// Whether a cluster is made as it is described in a part alone: some hosts, or some tasks.
-pub(super) fn is_part(task: &Task) -> bool {
+pub(super) fn is_part(task: &OperationTask) -> bool {
     let is_whole = |asked: Asked| selection(task, &asked).is_ok_and(|selection| selection.is_whole());
     task.verb == Verb::Apply && !asked(task).is_ok_and(is_whole)
 }
 
-async fn apply(task: &Task, asked: &Asked, means: &Means<'_>) -> Result<(), Error> {
+async fn apply(task: &OperationTask, asked: &Asked, means: &Means<'_>) -> Result<(), Error> {
     let Asked { tasks, hosts, .. } = asked;
     let refused = |refusals: Vec<_>| refusals.into_iter().map(|it| Failure::refusal(Kind::Input, it)).collect::<Vec<_>>();
     let selection = selection(task, asked).map_err(refused)?;
@@ -141,7 +141,7 @@ fn of_whole<'a>(cluster: &'a Cluster, selection: &'a Selection, means: &'a Means
 async fn check(cluster: &Cluster, means: &Means<'_>) -> Result<(), Error> {
     let report = engine::check(means.context, cluster, cluster).await?;
     let failed = report.checks.iter().flat_map(|check| &check.findings).filter(|finding| finding.status == CheckStatus::Failed);
-    let failures: Vec<Failure> = failed.map(|finding| Failure::told_again(Kind::Host, &finding.told)).collect();
+    let failures: Vec<Failure> = failed.map(|finding| Failure::from_record(Kind::Host, &finding.record)).collect();
     if failures.is_empty() { Ok(()) } else { Err(Error::Refused(failures)) }
 }
 
@@ -153,7 +153,7 @@ async fn status(cluster: &Cluster, means: &Means<'_>) -> Result<(), Error> {
 }
 
 /// The hosts that are named, all of which have pods.
-fn nodes<'a>(task: &Task, asked: &'a Asked) -> Result<&'a [String], Error> {
+fn nodes<'a>(task: &OperationTask, asked: &'a Asked) -> Result<&'a [String], Error> {
     let no_node = |name: &&String| task.cluster.host(name).is_some_and(|host| !host.roles.is_node());
     match asked.hosts.iter().find(no_node) {
         Some(name) => {
@@ -164,21 +164,21 @@ fn nodes<'a>(task: &Task, asked: &'a Asked) -> Result<&'a [String], Error> {
     }
 }
 
-async fn aside(task: &Task, asked: &Asked, how: How, means: &Means<'_>) -> Result<(), Error> {
+async fn aside(task: &OperationTask, asked: &Asked, how: How, means: &Means<'_>) -> Result<(), Error> {
     let hosts = nodes(task, asked)?;
     let (aside, part) = (Aside { hosts, how }, hosts.join(","));
     let lock = means.lock(&task.cluster)?;
     engine::aside(means.context, lock, &task.cluster, (&aside, &part), means.options).await.map(drop)
 }
 
-async fn reboot(task: &Task, asked: &Asked, means: &Means<'_>) -> Result<(), Error> {
+async fn reboot(task: &OperationTask, asked: &Asked, means: &Means<'_>) -> Result<(), Error> {
     let hosts = nodes(task, asked)?;
     let reboots = Reboots { hosts, if_needed: false, drain: drains(&task.cluster, false), back_within: BACK_WITHIN, boots: means.boots };
     let (part, lock) = (hosts.join(","), means.lock(&task.cluster)?);
     engine::reboot(means.context, lock, &task.cluster, (&reboots, &part), means.options).await.map(drop)
 }
 
-async fn etcd_room(task: &Task, wanted: &EtcdRoom<'_>, means: &Means<'_>) -> Result<(), Error> {
+async fn etcd_room(task: &OperationTask, wanted: &EtcdRoom<'_>, means: &Means<'_>) -> Result<(), Error> {
     let part = match wanted {
         EtcdRoom::Defragment(hosts) if !hosts.is_empty() => Some(format!("--limit {}", hosts.join(","))),
         _ => None,
@@ -187,27 +187,27 @@ async fn etcd_room(task: &Task, wanted: &EtcdRoom<'_>, means: &Means<'_>) -> Res
     engine::etcd_room(means.context, lock, &task.cluster, (wanted, part), means.options).await.map(drop)
 }
 
-async fn rotate_key(task: &Task, means: &Means<'_>) -> Result<(), Error> {
+async fn rotate_key(task: &OperationTask, means: &Means<'_>) -> Result<(), Error> {
     let lock = means.lock(&task.cluster)?;
     engine::rotate_key(means.context, lock, &task.cluster, means.given, means.options).await.map(drop)
 }
 
-async fn change_encryption(task: &Task, means: &Means<'_>) -> Result<(), Error> {
+async fn change_encryption(task: &OperationTask, means: &Means<'_>) -> Result<(), Error> {
     let (bundle, lock) = (means.bundle()?, means.lock(&task.cluster)?);
     engine::change_encryption(means.context, lock, &task.cluster, (&bundle, means.given), means.options).await.map(drop)
 }
 
-async fn rotate_token_key(task: &Task, wish: TokenKeyWish, means: &Means<'_>) -> Result<(), Error> {
+async fn rotate_token_key(task: &OperationTask, wish: TokenKeyWish, means: &Means<'_>) -> Result<(), Error> {
     let lock = means.lock(&task.cluster)?;
     engine::rotate_token_key(means.context, lock, (&task.cluster, wish), means.given, means.options).await.map(drop)
 }
 
-async fn rotate_authority(task: &Task, (name, wish): (AuthorityName, AuthorityWish), means: &Means<'_>) -> Result<(), Error> {
+async fn rotate_authority(task: &OperationTask, (name, wish): (AuthorityName, AuthorityWish), means: &Means<'_>) -> Result<(), Error> {
     let lock = means.lock(&task.cluster)?;
     engine::rotate_authority(means.context, lock, (&task.cluster, name, wish), means.given, means.options).await.map(drop)
 }
 
-async fn renew(task: &Task, asked: &Asked, means: &Means<'_>) -> Result<(), Error> {
+async fn renew(task: &OperationTask, asked: &Asked, means: &Means<'_>) -> Result<(), Error> {
     let (hosts, parts) = (asked.hosts.as_slice(), BTreeSet::new());
     let renewal = Renewal { hosts, parts: &parts, all: false, successor: None };
     let part = (!hosts.is_empty()).then(|| format!("--limit {}", hosts.join(",")));
@@ -221,7 +221,7 @@ fn silent(asked: &Asked) -> Silent {
     if asked.may_be_dead { Silent::Dead } else { Silent::Refused }
 }
 
-async fn remove(task: &Task, asked: &Asked, means: &Means<'_>) -> Result<(), Error> {
+async fn remove(task: &OperationTask, asked: &Asked, means: &Means<'_>) -> Result<(), Error> {
     let (cluster, hosts) = (&task.cluster.before_removal(), asked.hosts.as_slice());
     let all_leave = |mut named: Box<dyn Iterator<Item = &kok_crds::model::Host> + '_>| named.all(|host| hosts.contains(&host.name));
     if all_leave(Box::new(cluster.control_planes())) || all_leave(Box::new(cluster.etcd_hosts())) {
@@ -235,7 +235,7 @@ async fn remove(task: &Task, asked: &Asked, means: &Means<'_>) -> Result<(), Err
     engine::reset(means.context, (means.store, lock), cluster, request, means.options).await.map(drop)
 }
 
-async fn replace(task: &Task, asked: &Asked, means: &Means<'_>) -> Result<(), Error> {
+async fn replace(task: &OperationTask, asked: &Asked, means: &Means<'_>) -> Result<(), Error> {
     let (cluster, hosts) = (&task.cluster, asked.hosts.as_slice());
     let both = asked.with.as_ref().map(|new| with_both(cluster, hosts, new)).transpose()?;
     let silent = silent(asked);
@@ -270,7 +270,7 @@ fn with_both(cluster: &Cluster, hosts: &[String], new: &str) -> Result<Cluster, 
     Ok(Cluster { hosts: cluster.hosts.iter().cloned().chain(old).collect(), leaving, removed, ..cluster.clone() })
 }
 
-async fn upgrade(task: &Task, asked: &Asked, turn: Turn, means: &Means<'_>) -> Result<(), Error> {
+async fn upgrade(task: &OperationTask, asked: &Asked, turn: Turn, means: &Means<'_>) -> Result<(), Error> {
     let cluster = &task.cluster;
     let wish = Wish { limit: asked.hosts.clone(), undrained: cluster.settings.drains.off, ..Wish::default() };
     let (bundle, to, given) = (means.bundle()?, &cluster.kubernetes_version, means.given);

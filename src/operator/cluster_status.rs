@@ -18,7 +18,7 @@ const MOST_TRIES: usize = 5;
 
 /// What there is to say about a Cluster. Of what is not said here the status says what it said before.
 #[derive(Debug, Default)]
-pub(super) struct Said {
+pub(super) struct StatusPatch {
     pub(super) conditions: Vec<Condition>,
     /// Kinds of those of which it is not known.
     unknown: BTreeSet<&'static str>,
@@ -26,7 +26,7 @@ pub(super) struct Said {
     pub(super) fields: Map<String, Value>,
 }
 
-impl Said {
+impl StatusPatch {
     /// With one more condition.
     pub(super) fn condition(mut self, kind: &'static str, is: bool, reason: &'static str, message: impl Into<String>) -> Self {
         self.conditions.push(Condition { kind, is, reason, message: message.into() });
@@ -66,10 +66,10 @@ fn listed(before: &Value, name: &str, status: &OperationStatus, known: &BTreeSet
 }
 
 /// Conditions as they are after something was said: those that nothing was said of stay.
-fn conditions(before: &Value, (said, unknown): (&[Condition], &BTreeSet<&str>), generation: i64, now: &str) -> Vec<Value> {
+fn conditions(before: &Value, (written, unknown): (&[Condition], &BTreeSet<&str>), generation: i64, now: &str) -> Vec<Value> {
     let old = before.pointer("/status/clusterConditions").and_then(Value::as_array).cloned().unwrap_or_default();
-    let is_said = |old: &Value| said.iter().any(|condition| old.get("type").is_some_and(|kind| kind == condition.kind));
-    let new = said.iter().map(|it| {
+    let is_said = |old: &Value| written.iter().any(|condition| old.get("type").is_some_and(|kind| kind == condition.kind));
+    let new = written.iter().map(|it| {
         let word = if unknown.contains(it.kind) { "Unknown" } else { it.word() };
         it.json_as(word, condition(before, "clusterConditions", it.kind), generation, now)
     });
@@ -101,7 +101,7 @@ pub(super) async fn write(
     (clusters, operations): (&Api<DynamicObject>, &Api<DynamicObject>),
     cluster: &DynamicObject,
     operation: Option<(&str, &OperationStatus)>,
-    said: Said,
+    status_patch: StatusPatch,
 ) -> kube::Result<()> {
     let name = cluster.metadata.name.clone().unwrap_or_default();
     let params = ListParams::default().labels(&format!("{CLUSTER_NAME}={name}"));
@@ -112,7 +112,7 @@ pub(super) async fn write(
         // Another one of the same name is not the one that this is said of.
         let Some(before) = before.filter(|before| before.metadata.uid == cluster.metadata.uid) else { return Ok(()) };
         tries += 1;
-        let patch = Patch::Merge(patch(&before, operation, &said, &known));
+        let patch = Patch::Merge(patch(&before, operation, &status_patch, &known));
         match clusters.patch_status(&name, &PatchParams::apply(MANAGER), &patch).await {
             Err(kube::Error::Api(status)) if status.is_conflict() && tries < MOST_TRIES => {}
             written => return written.map(drop),
@@ -121,13 +121,13 @@ pub(super) async fn write(
 }
 
 /// What is said as a patch of exactly this version of the Cluster.
-fn patch(before: &DynamicObject, operation: Option<(&str, &OperationStatus)>, said: &Said, known: &BTreeSet<String>) -> Value {
+fn patch(before: &DynamicObject, operation: Option<(&str, &OperationStatus)>, patch: &StatusPatch, known: &BTreeSet<String>) -> Value {
     let generation = before.metadata.generation.unwrap_or_default();
-    let mut fields = said.fields.clone();
+    let mut fields = patch.fields.clone();
     if let Some((operation, status)) = operation {
         fields.insert("conditions".to_owned(), listed(&before.data, operation, status, known).into());
     }
-    let all = conditions(&before.data, (&said.conditions, &said.unknown), generation, &Clock::rfc3339());
+    let all = conditions(&before.data, (&patch.conditions, &patch.unknown), generation, &Clock::rfc3339());
     fields.insert("clusterConditions".to_owned(), all.into());
     fields.insert("observedGeneration".to_owned(), json!(generation));
     fit(&before.data, &mut fields);
@@ -178,7 +178,7 @@ mod tests {
         let apis: (Api<DynamicObject>, Api<DynamicObject>) =
             (Api::all_with(client.clone(), &group.clusters()), Api::all_with(client, &group.operations()));
         let first: DynamicObject = serde_json::from_value(fake.put(path, cluster())).unwrap();
-        let said = || Said::default().field("phase", json!("Ready"));
+        let said = || StatusPatch::default().field("phase", json!("Ready"));
         let status = OperationStatus::default();
         write((&apis.0, &apis.1), &first, Some(("make", &status)), said()).await.unwrap();
         assert_eq!(fake.get(path).unwrap()["status"]["phase"], "Ready");

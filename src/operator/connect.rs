@@ -17,8 +17,8 @@ use super::definitions;
 use super::lasting;
 use super::metrics::Metrics;
 use super::object::MANAGER;
-use super::page::Board;
-use super::shared::{LOOKS, Settings, Shared};
+use super::page::ClusterBoard;
+use super::shared::{LOOKS, OperatorSettings, Shared};
 use crate::clock::Clock;
 use crate::failure::{Failure, Kind};
 use crate::randomness::random_bytes;
@@ -35,7 +35,7 @@ const CONNECT: Duration = Duration::from_secs(10);
 ///
 /// # Errors
 /// [`Failure`] if it can't be reached, or lacks something.
-pub(super) async fn connect(settings: Settings, engine: Handle, metrics: Arc<Metrics>) -> Result<(Shared, i64), Failure> {
+pub(super) async fn connect(settings: OperatorSettings, engine: Handle, metrics: Arc<Metrics>) -> Result<(Shared, i64), Failure> {
     let config = config(settings.kubeconfig.as_deref(), settings.context.clone()).await?;
     let client = ClientBuilder::try_from(config).map_err(|error| unknown(error.to_string()))?.with_layer(&metrics.requests).build();
     for group in &settings.groups {
@@ -61,7 +61,7 @@ pub(super) async fn connect(settings: Settings, engine: Handle, metrics: Arc<Met
         identity,
         engine,
         metrics,
-        board: Board::default(),
+        board: ClusterBoard::default(),
         journals: Arc::new(Semaphore::new(1)),
     };
     Ok((shared, first_start))
@@ -78,7 +78,7 @@ fn told_fleeting(folder: &Path) -> Option<&'static str> {
 }
 
 /// The operator's own namespace, and all of which objects are read. `default` is that of the pod, or of the kubeconfig.
-fn namespaces(settings: &Settings, default: &str) -> (String, Vec<String>) {
+fn namespaces(settings: &OperatorSettings, default: &str) -> (String, Vec<String>) {
     let own = settings.own_namespace.as_ref().or(settings.namespaces.first()).map_or(default, String::as_str).to_owned();
     let all = if settings.namespaces.is_empty() { vec![own.clone()] } else { settings.namespaces.clone() };
     (own, all)

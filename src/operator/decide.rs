@@ -5,7 +5,7 @@ mod backups;
 mod declarative;
 mod deletion;
 
-use super::made::{Make, Outcome, Why};
+use super::made::{Make, OperationOutcome, Why};
 use super::served::{SUSPENDED, Served};
 use super::view::{Active, Claim, Life, Operation, Stopping, View};
 

@@ -12,17 +12,17 @@ use serde_json::{Value, json};
 use tokio::sync::{oneshot, watch};
 use tokio::time::timeout;
 
-use super::attend::{Task as Keeper, read};
-use super::cluster_status::{self, Said};
+use super::attend::{OwnedTask as Keeper, read};
+use super::cluster_status::{self, StatusPatch};
 use super::group::ClusterKey;
-use super::inputs::{self, Sources, Task, Unready, gather, key, named_files};
+use super::inputs::{self, OperationTask, Sources, Unready, gather, key, named_files};
 use super::lease::{Claimed, ClusterLease, Observation};
 use super::life::{STACK, first};
 use super::object::{self, fitted};
-use super::outputs::{Teller, Told, owner};
+use super::outputs::{ObjectEvent, Teller, owner};
 use super::shared::Shared;
 use super::status::ANSWER;
-use super::trust::KnownHosts;
+use super::trust::ClusterKnownHosts;
 use crate::clock::Clock;
 use crate::engine::{self, Context, Given, PlanRequest};
 use crate::event::Events;
@@ -62,7 +62,7 @@ pub(super) enum Checked {
 
 /// What was found: the steps that would change something.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Found {
+pub(super) struct FoundDrift {
     changes: usize,
     steps: Vec<String>,
 }
@@ -104,7 +104,7 @@ impl Check {
         self.tell(cluster, found).await
     }
 
-    async fn look(&self, cluster: &DynamicObject) -> Result<Found, Failure> {
+    async fn look(&self, cluster: &DynamicObject) -> Result<FoundDrift, Failure> {
         let task = self.task(cluster).await?;
         let shared = &self.shared;
         let missing = || {
@@ -133,7 +133,7 @@ impl Check {
     }
 
     /// What an operation would do that makes the cluster as it is described.
-    async fn task(&self, cluster: &DynamicObject) -> Result<Task, Failure> {
+    async fn task(&self, cluster: &DynamicObject) -> Result<OperationTask, Failure> {
         let (shared, home) = (&self.shared, self.shared.home(cluster));
         let client = &shared.client;
         if !shared.namespaces.contains(&home) {
@@ -147,7 +147,7 @@ impl Check {
         let document = inputs::document(&self.key.group.api_version(), "ClusterOperation", "drift", &spec);
         let key = answered(key(client, &snapshot, &document, &home)).await?;
         let folder = shared.state(self.key.group).path().join("hosts");
-        let known = KnownHosts::of(client.clone(), cluster, &self.key, &home, &folder)?;
+        let known = ClusterKnownHosts::from_cluster(client.clone(), cluster, &self.key, &home, &folder)?;
         let unread = |because: String| Failure::new(Kind::Internal, "the known host keys can't be read").because(because);
         let fetched = timeout(ANSWER, known.fetch()).await;
         fetched.map_err(|_| unread(slow())).and_then(|fetched| fetched.map_err(unread))?;
@@ -156,20 +156,20 @@ impl Check {
         tasks.into_iter().next().ok_or_else(|| Failure::new(Kind::Internal, "nothing was read of the cluster"))
     }
 
-    async fn tell(&self, cluster: &DynamicObject, found: Result<Found, Failure>) -> Checked {
-        let said = match &found {
-            Ok(found) => found.said(&Clock::rfc3339()),
+    async fn tell(&self, cluster: &DynamicObject, found: Result<FoundDrift, Failure>) -> Checked {
+        let patch = match &found {
+            Ok(found) => found.to_status(&Clock::rfc3339()),
             Err(failure) => unknown(failure, &Clock::rfc3339()),
         };
         let (clusters, operations) = (self.shared.clusters(self.key.group), self.shared.operations(self.key.group));
-        let written = timeout(ANSWER, cluster_status::write((&clusters, &operations), cluster, None, said)).await;
+        let written = timeout(ANSWER, cluster_status::write((&clusters, &operations), cluster, None, patch)).await;
         if !matches!(written, Ok(Ok(()))) {
             tracing::warn!(cluster = %self.key, "what was found on the hosts can't be written");
             return Checked::Unanswered;
         }
         match found {
             Ok(found) if found.is_news(&cluster.data) => {
-                Teller::new(self.shared.recorder.clone(), cluster).tell(Told::warning("DriftFound", found.message()));
+                Teller::new(self.shared.recorder.clone(), cluster).tell(ObjectEvent::warning("DriftFound", found.message()));
             }
             Ok(_) => {}
             Err(failure) => tracing::warn!(cluster = %self.key, because = failure.one_line(), "it is not known whether hosts differ"),
@@ -200,14 +200,14 @@ fn slow() -> String {
     format!("the API server has not answered within {} s", ANSWER.as_secs())
 }
 
-async fn plan(context: &Context, task: &Task, bundle: &crate::artifacts::BundleFolder) -> Result<Found, Vec<Failure>> {
+async fn plan(context: &Context, task: &OperationTask, bundle: &crate::artifacts::BundleFolder) -> Result<FoundDrift, Vec<Failure>> {
     let given = Given::new(false)?;
     let request = PlanRequest { cluster: &task.cluster, selection: &Selection::whole(), bundle, given: &given };
-    Ok(Found::of(&engine::plan(context, request).await?.plan))
+    Ok(FoundDrift::from_plan(&engine::plan(context, request).await?.plan))
 }
 
-impl Found {
-    fn of(plan: &Plan) -> Self {
+impl FoundDrift {
+    fn from_plan(plan: &Plan) -> Self {
         let changes = plan.changes().filter(|(_, change)| change.kind != ChangeKind::LookAgain);
         Self::named(changes.map(|(step, _)| step.id.to_string()))
     }
@@ -221,8 +221,8 @@ impl Found {
 
     /// Whether there is something that the Cluster's status does not say yet.
     fn is_news(&self, cluster: &Value) -> bool {
-        let was = object::condition(cluster, "clusterConditions", DRIFTED);
-        self.changes > 0 && was.is_none_or(|was| was.get("status").is_none_or(|status| status != "True"))
+        let condition = object::condition(cluster, "clusterConditions", DRIFTED);
+        self.changes > 0 && condition.is_none_or(|condition| condition.get("status").is_none_or(|status| status != "True"))
     }
 
     fn message(&self) -> String {
@@ -232,24 +232,24 @@ impl Found {
         format!("{}: {named}{more}", kok_crds::count(self.changes, "change"))
     }
 
-    fn said(&self, now: &str) -> Said {
-        let said = Said::default().field("drift", json!({"checkedAt": now, "changes": self.changes, "steps": self.steps}));
+    fn to_status(&self, now: &str) -> StatusPatch {
+        let patch = StatusPatch::default().field("drift", json!({"checkedAt": now, "changes": self.changes, "steps": self.steps}));
         match self.changes {
-            0 => said.condition(DRIFTED, false, "AsDescribed", ""),
-            _ => said.condition(DRIFTED, true, "HostsDiffer", self.message()),
+            0 => patch.condition(DRIFTED, false, "AsDescribed", ""),
+            _ => patch.condition(DRIFTED, true, "HostsDiffer", self.message()),
         }
     }
 }
 
 /// What is said of hosts that a run has just made as they are to be.
-pub(super) fn none(said: Said) -> Said {
+pub(super) fn none(patch: StatusPatch) -> StatusPatch {
     let drift = json!({"checkedAt": Clock::rfc3339(), "changes": 0, "steps": []});
-    said.condition(DRIFTED, false, "Applied", "").field("drift", drift)
+    patch.condition(DRIFTED, false, "Applied", "").field("drift", drift)
 }
 
-fn unknown(failure: &Failure, now: &str) -> Said {
+fn unknown(failure: &Failure, now: &str) -> StatusPatch {
     let drift = json!({"checkedAt": now, "changes": Value::Null, "steps": Value::Null});
-    Said::default().unknown(DRIFTED, "CheckFailed", failure.one_line()).field("drift", drift)
+    StatusPatch::default().unknown(DRIFTED, "CheckFailed", failure.one_line()).field("drift", drift)
 }
 
 #[cfg(test)]
@@ -265,11 +265,11 @@ mod tests {
         (Check { shared: attendant.shared, key: attendant.key, called_off }, call_off)
     }
 
-    fn found(count: usize) -> Found {
-        Found::named((0..count).map(|number| format!("w1/containerd/step-{number}")))
+    fn found(count: usize) -> FoundDrift {
+        FoundDrift::named((0..count).map(|number| format!("w1/containerd/step-{number}")))
     }
 
-    async fn told(check: &Check, fake: &Fake, found: Result<Found, Failure>) -> Value {
+    async fn status_after(check: &Check, fake: &Fake, found: Result<FoundDrift, Failure>) -> Value {
         let cluster = serde_json::from_value(fake.get(CLUSTER).unwrap()).unwrap();
         assert!(matches!(check.tell(&cluster, found).await, Checked::Done));
         fake.get(CLUSTER).unwrap()["status"].clone()
@@ -284,14 +284,14 @@ mod tests {
     async fn a_status_tells_what_differs_and_that_it_could_not_be_found_out() {
         let (fake, client) = Fake::start().await;
         let (check, _call_off) = check(&fake, client);
-        let status = told(&check, &fake, Ok(found(30))).await;
+        let status = status_after(&check, &fake, Ok(found(30))).await;
         assert_eq!(drifted(&status), (json!("True"), json!("HostsDiffer")));
         assert_eq!((&status["drift"]["changes"], status["drift"]["steps"].as_array().unwrap().len()), (&json!(30), MOST_STEPS));
         assert!(status["drift"]["checkedAt"].is_string() && status.get("conditions").is_none(), "{status}");
-        let status = told(&check, &fake, Err(Failure::new(Kind::Host, "no host answers"))).await;
+        let status = status_after(&check, &fake, Err(Failure::new(Kind::Host, "no host answers"))).await;
         assert_eq!(drifted(&status), (json!("Unknown"), json!("CheckFailed")));
         assert!(status["drift"].get("changes").is_none() && status["drift"].get("steps").is_none(), "{status}");
-        let status = told(&check, &fake, Ok(found(0))).await;
+        let status = status_after(&check, &fake, Ok(found(0))).await;
         assert_eq!((drifted(&status), &status["drift"]["changes"]), ((json!("False"), json!("AsDescribed")), &json!(0)));
     }
 
@@ -301,9 +301,9 @@ mod tests {
         let (check, _call_off) = check(&fake, client);
         let is_news = |fake: &Fake, count| found(count).is_news(&fake.get(CLUSTER).unwrap());
         assert_eq!((is_news(&fake, 2), is_news(&fake, 0)), (true, false));
-        told(&check, &fake, Ok(found(2))).await;
+        status_after(&check, &fake, Ok(found(2))).await;
         assert!(!is_news(&fake, 3));
-        told(&check, &fake, Ok(found(0))).await;
+        status_after(&check, &fake, Ok(found(0))).await;
         assert!(is_news(&fake, 1));
         while !fake.asked().iter().any(|asked| asked.starts_with("POST") && asked.ends_with("/events")) {
             tokio::task::yield_now().await;
@@ -312,7 +312,7 @@ mod tests {
 
     #[test]
     fn names_of_steps_are_short_and_tell_no_secret() {
-        let found = Found::named(["w1/host-resources/token=hush-hush-hush".to_owned(), "é".repeat(500)].into_iter());
+        let found = FoundDrift::named(["w1/host-resources/token=hush-hush-hush".to_owned(), "é".repeat(500)].into_iter());
         assert!(!found.message().contains("hush"), "{found:?}");
         assert!(found.steps.iter().all(|step| step.len() <= MOST_NAME));
     }

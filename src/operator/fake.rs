@@ -18,9 +18,9 @@ use tokio::sync::{Semaphore, watch};
 use super::attend::{Attendant, Wish};
 use super::group::{ClusterKey, Group};
 use super::lease::ClusterLease;
-use super::life::Life;
+use super::life::OperationLife;
 use super::outputs::owner;
-use super::shared::{Settings, Shared};
+use super::shared::{OperatorSettings, Shared};
 use crate::state::StateFolder;
 
 /// The API server.
@@ -29,7 +29,7 @@ pub(super) struct Fake(Mutex<Held>);
 
 #[derive(Default)]
 struct Held {
-    objects: Objects,
+    objects: FakeObjects,
     version: u64,
     /// So many requests are not answered as they should be.
     failing: usize,
@@ -39,8 +39,8 @@ struct Held {
 }
 
 /// Objects by their paths.
-pub(super) type Objects = BTreeMap<String, Value>;
-type Meanwhile = Box<dyn FnOnce(&mut Objects) + Send>;
+pub(super) type FakeObjects = BTreeMap<String, Value>;
+type Meanwhile = Box<dyn FnOnce(&mut FakeObjects) + Send>;
 
 type Answer = (StatusCode, String);
 
@@ -60,7 +60,7 @@ pub(super) fn attendant(fake: &Fake, client: Client, runs: usize) -> Attendant {
     fake.put(CLUSTER, of_group("Cluster", json!({"hostsConfRef": reference})));
     let operation = json!({"cluster": "c", "actionType": "playbook", "action": "cluster.yml"});
     let operation = fake.put(OPERATION, of_group("ClusterOperation", operation));
-    let settings = Settings {
+    let settings = OperatorSettings {
         kubeconfig: None,
         context: None,
         namespaces: vec!["kok".to_owned()],
@@ -92,7 +92,7 @@ pub(super) fn attendant(fake: &Fake, client: Client, runs: usize) -> Attendant {
         identity: "a".to_owned(),
         engine: tokio::runtime::Handle::current(),
         metrics: Arc::default(),
-        board: super::page::Board::default(),
+        board: super::page::ClusterBoard::default(),
         journals: Arc::new(Semaphore::new(1)),
     };
     Attendant {
@@ -105,13 +105,13 @@ pub(super) fn attendant(fake: &Fake, client: Client, runs: usize) -> Attendant {
 }
 
 /// The operation as the replica `a` attends to it, while the Lease is of this holder.
-pub(super) async fn life(holder: &str) -> (Arc<Fake>, Life) {
+pub(super) async fn life(holder: &str) -> (Arc<Fake>, OperationLife) {
     let (fake, client) = Fake::start().await;
     let at = attendant(&fake, client.clone(), 1);
     let found = at.objects().await.unwrap().unwrap();
     let lease = ClusterLease::new(client, "kok", &at.key, "a", owner(&found.cluster, false));
     fake.put(LEASE, json!({"apiVersion": "coordination.k8s.io/v1", "kind": "Lease", "spec": {"holderIdentity": holder}}));
-    let life = Life::begin(at, found, ("kok".to_owned(), lease), None).await;
+    let life = OperationLife::begin(at, found, ("kok".to_owned(), lease), None).await;
     (fake, life)
 }
 
@@ -157,7 +157,7 @@ impl Fake {
     }
 
     /// What somebody else does after the next object was read, and before anything is written.
-    pub(super) fn meanwhile(&self, does: impl FnOnce(&mut Objects) + Send + 'static) {
+    pub(super) fn meanwhile(&self, does: impl FnOnce(&mut FakeObjects) + Send + 'static) {
         self.0.lock().unwrap().meanwhile = Some(Box::new(does));
     }
 

@@ -10,7 +10,7 @@ use crate::event::{EventKind, FORMAT, Lane};
 
 /// What there is to say.
 #[derive(Debug)]
-pub enum Seen {
+pub enum FollowedEvent {
     /// As of a run here.
     Event(EventKind),
     /// A line that stays.
@@ -57,7 +57,7 @@ impl Followed {
     }
 
     /// What is new in an operation, at this time, in milliseconds.
-    pub(super) fn take(&mut self, operation: &Value, now: u64) -> Vec<Seen> {
+    pub(super) fn take(&mut self, operation: &Value, now: u64) -> Vec<FollowedEvent> {
         let mut seen = Vec::new();
         if self.is_over {
             return seen;
@@ -70,12 +70,12 @@ impl Followed {
         }
         if object::is_over(operation) {
             self.is_over = true;
-            seen.push(Seen::Event(finished(operation)));
+            seen.push(FollowedEvent::Event(finished(operation)));
         }
         seen
     }
 
-    fn run(&mut self, operation: &Value, seen: &mut Vec<Seen>) {
+    fn run(&mut self, operation: &Value, seen: &mut Vec<FollowedEvent>) {
         let Some(run) = object::text(operation, "/status/run") else { return };
         if self.run.as_deref() == Some(run) {
             return;
@@ -83,7 +83,7 @@ impl Followed {
         // What the one before was at is seen anew.
         self.hosts.values_mut().for_each(|host| host.now = None);
         self.run = Some(run.to_owned());
-        seen.push(Seen::Event(EventKind::RunStarted {
+        seen.push(FollowedEvent::Event(EventKind::RunStarted {
             v: FORMAT,
             run: run.to_owned(),
             verb: text(operation, "/spec/action").to_owned(),
@@ -96,7 +96,7 @@ impl Followed {
     }
 
     /// What it waits for, before it is at work.
-    fn wait(&mut self, operation: &Value, seen: &mut Vec<Seen>) {
+    fn wait(&mut self, operation: &Value, seen: &mut Vec<FollowedEvent>) {
         let phase = text(operation, "/status/phase");
         let condition = match phase {
             "Queued" => Some("Accepted"),
@@ -114,21 +114,21 @@ impl Followed {
             _ => return,
         };
         if !line.is_empty() && self.line != line {
-            seen.push(Seen::Line(line.clone()));
+            seen.push(FollowedEvent::Line(line.clone()));
             self.line = line;
         }
     }
 
-    fn plan(&mut self, operation: &Value, seen: &mut Vec<Seen>) {
+    fn plan(&mut self, operation: &Value, seen: &mut Vec<FollowedEvent>) {
         let plan = (number(operation, "/status/plan/steps"), number(operation, "/status/plan/changes"));
         if operation.pointer("/status/plan/steps").is_some() && self.plan != Some(plan) {
             self.plan = Some(plan);
             let size = |number: u64| usize::try_from(number).unwrap_or(usize::MAX);
-            seen.push(Seen::Event(EventKind::PlanMade { steps: size(plan.0), changes: size(plan.1) }));
+            seen.push(FollowedEvent::Event(EventKind::PlanMade { steps: size(plan.0), changes: size(plan.1) }));
         }
     }
 
-    fn host(&mut self, status: &Value, now: u64, seen: &mut Vec<Seen>) {
+    fn host(&mut self, status: &Value, now: u64, seen: &mut Vec<FollowedEvent>) {
         let name = text(status, "/name").to_owned();
         // The last entry of a long list counts the others.
         if status.get("done").is_none() {
@@ -136,7 +136,7 @@ impl Followed {
         }
         let mut host = self.hosts.remove(&name).unwrap_or_default();
         for _ in host.planned..number(status, "/total") {
-            seen.push(Seen::Event(planned(&name, self.unseen(&name))));
+            seen.push(FollowedEvent::Event(planned(&name, self.unseen(&name))));
         }
         host.planned = host.planned.max(number(status, "/total"));
         let (done, at_work) = (number(status, "/done"), object::text(status, "/now"));
@@ -146,16 +146,16 @@ impl Followed {
             && ended > 0
         {
             ended -= 1;
-            seen.push(Seen::Event(EventKind::StepDone { step, host: name.clone(), took_milliseconds: now.saturating_sub(since) }));
+            seen.push(FollowedEvent::Event(EventKind::StepDone { step, host: name.clone(), took_milliseconds: now.saturating_sub(since) }));
         }
         for _ in 0..ended {
             let step = self.unseen(&name);
-            seen.push(Seen::Event(started(&step, &name, UNSEEN)));
-            seen.push(Seen::Event(EventKind::StepDone { step, host: name.clone(), took_milliseconds: 0 }));
+            seen.push(FollowedEvent::Event(started(&step, &name, UNSEEN)));
+            seen.push(FollowedEvent::Event(EventKind::StepDone { step, host: name.clone(), took_milliseconds: 0 }));
         }
         if let Some(step) = at_work.filter(|_| host.now.is_none()) {
             host.now = Some((step.to_owned(), now));
-            seen.push(Seen::Event(started(step, &name, step)));
+            seen.push(FollowedEvent::Event(started(step, &name, step)));
         }
         host.state(&name, status, seen);
         self.hosts.insert(name, host);
@@ -169,22 +169,22 @@ impl Followed {
 
 impl Host {
     /// What is wrong with it, if that is new.
-    fn state(&mut self, name: &str, status: &Value, seen: &mut Vec<Seen>) {
+    fn state(&mut self, name: &str, status: &Value, seen: &mut Vec<FollowedEvent>) {
         let (state, message) = (text(status, "/state"), text(status, "/message"));
         if (self.state.as_str(), self.message.as_str()) == (state, message) {
             return;
         }
-        let was = std::mem::replace(&mut self.state, state.to_owned());
+        let before = std::mem::replace(&mut self.state, state.to_owned());
         self.message = message.to_owned();
         let (host, because) = (name.to_owned(), message.to_owned());
-        seen.push(Seen::Event(match state {
+        seen.push(FollowedEvent::Event(match state {
             "Failed" => {
                 let (step, error) = message.split_once(": ").unwrap_or(("", message));
                 EventKind::StepFailed { step: step.to_owned(), host, error: error.to_owned(), unknown: false }
             }
             "Unreachable" => EventKind::HostLeftOut { host, because },
             "Lost" => EventKind::HostLost { host, because },
-            "Running" if was == "Lost" => EventKind::HostBack { host, after_milliseconds: 0, restarted: false },
+            "Running" if before == "Lost" => EventKind::HostBack { host, after_milliseconds: 0, restarted: false },
             _ => return,
         }));
     }
@@ -225,22 +225,22 @@ mod tests {
     use super::*;
 
     /// What was seen, in short.
-    fn said(seen: &[Seen]) -> Vec<String> {
-        let one = |seen: &Seen| match seen {
-            Seen::Line(text) => text.clone(),
-            Seen::Event(EventKind::RunStarted { verb, cluster, .. }) => format!("{verb} {cluster}"),
-            Seen::Event(EventKind::PlanMade { steps, changes }) => format!("plan {changes}/{steps}"),
-            Seen::Event(EventKind::StepPlanned { host, .. }) => format!("+{host}"),
-            Seen::Event(EventKind::StepStarted { title, .. }) => format!("begins {title}"),
-            Seen::Event(EventKind::StepDone { step, took_milliseconds, .. }) => {
+    fn summaries(seen: &[FollowedEvent]) -> Vec<String> {
+        let one = |seen: &FollowedEvent| match seen {
+            FollowedEvent::Line(text) => text.clone(),
+            FollowedEvent::Event(EventKind::RunStarted { verb, cluster, .. }) => format!("{verb} {cluster}"),
+            FollowedEvent::Event(EventKind::PlanMade { steps, changes }) => format!("plan {changes}/{steps}"),
+            FollowedEvent::Event(EventKind::StepPlanned { host, .. }) => format!("+{host}"),
+            FollowedEvent::Event(EventKind::StepStarted { title, .. }) => format!("begins {title}"),
+            FollowedEvent::Event(EventKind::StepDone { step, took_milliseconds, .. }) => {
                 format!("done {} {took_milliseconds}", step.split('/').nth(1).unwrap_or_default())
             }
-            Seen::Event(EventKind::StepFailed { step, error, .. }) => format!("failed {step}: {error}"),
-            Seen::Event(EventKind::HostLeftOut { host, because }) => format!("{host}: {because}"),
-            Seen::Event(EventKind::RunFinished { done, failed, took_milliseconds, .. }) => {
+            FollowedEvent::Event(EventKind::StepFailed { step, error, .. }) => format!("failed {step}: {error}"),
+            FollowedEvent::Event(EventKind::HostLeftOut { host, because }) => format!("{host}: {because}"),
+            FollowedEvent::Event(EventKind::RunFinished { done, failed, took_milliseconds, .. }) => {
                 format!("over {done} {failed} {took_milliseconds}")
             }
-            Seen::Event(other) => format!("{other:?}"),
+            FollowedEvent::Event(other) => format!("{other:?}"),
         };
         seen.iter().map(one).collect()
     }
@@ -262,10 +262,10 @@ mod tests {
         let mut followed = Followed::default();
         let status = |hosts: Value| operation(json!({"run": "r", "phase": "Running", "plan": {"steps": 9, "changes": 2}, "hosts": hosts}));
         let first = followed.take(&status(json!([host("w1", 0, 2, json!({"now": "w1/kubelet/config"}))])), 1000);
-        assert_eq!(said(&first), ["cluster.yml berlin", "plan 2/9", "+w1", "+w1", "begins w1/kubelet/config"]);
+        assert_eq!(summaries(&first), ["cluster.yml berlin", "plan 2/9", "+w1", "+w1", "begins w1/kubelet/config"]);
         assert!(followed.take(&status(json!([host("w1", 0, 2, json!({"now": "w1/kubelet/config"}))])), 2000).is_empty());
         let next = followed.take(&status(json!([host("w1", 2, 2, json!({"state": "Done"}))])), 4000);
-        assert_eq!(said(&next), ["done kubelet 3000", "begins a short step", "done unseen 0"]);
+        assert_eq!(summaries(&next), ["done kubelet 3000", "begins a short step", "done unseen 0"]);
     }
 
     #[test]
@@ -277,7 +277,7 @@ mod tests {
             {"name": "and 3 more", "message": "not named"},
         ]);
         let status = operation(json!({"phase": "Running", "hosts": hosts}));
-        let seen = said(&followed.take(&status, 0));
+        let seen = summaries(&followed.take(&status, 0));
         assert!(seen.contains(&"failed w1/kubelet/config: no space".to_owned()) && seen.contains(&"w2: no route".to_owned()), "{seen:?}");
         assert!(!seen.iter().any(|line| line.contains("and 3 more")), "{seen:?}");
         assert!(followed.take(&status, 1).is_empty());
@@ -288,12 +288,12 @@ mod tests {
         let mut followed = Followed::default();
         let condition = |kind: &str, message: &str| json!([{"type": kind, "status": "False", "message": message}]);
         let waits = operation(json!({"phase": "Queued", "conditions": condition("Accepted", "behind other")}));
-        assert_eq!(said(&followed.take(&waits, 0)), ["Queued: behind other"]);
+        assert_eq!(summaries(&followed.take(&waits, 0)), ["Queued: behind other"]);
         let asks = operation(json!({"phase": "AwaitingApproval", "conditions": condition("Approved", "`kubectl annotate …` approves it")}));
-        assert_eq!(said(&followed.take(&asks, 0)), ["AwaitingApproval: `kubectl annotate …` approves it"]);
+        assert_eq!(summaries(&followed.take(&asks, 0)), ["AwaitingApproval: `kubectl annotate …` approves it"]);
         let over = json!({"phase": "Succeeded", "status": "Succeeded", "startTime": "2026-01-31T12:00:00Z", "endTime": "2026-01-31T12:00:07Z",
             "progress": {"done": 5, "failed": 0, "blocked": 0}});
-        assert_eq!(said(&followed.take(&operation(over.clone()), 0)), ["over 5 0 7000"]);
+        assert_eq!(summaries(&followed.take(&operation(over.clone()), 0)), ["over 5 0 7000"]);
         assert!(followed.is_over() && followed.take(&operation(over), 0).is_empty());
     }
 }

@@ -45,10 +45,10 @@ impl Group {
     }
 
     /// The name of an object that goes with a Cluster or an operation of this group: those of the two groups may have one name, and be in one namespace.
-    pub(super) fn object_name(self, of: &str, what: &str) -> String {
+    pub(super) fn object_name(self, name: &str, what: &str) -> String {
         match self {
-            Self::KubeOnKube => format!("{of}-{what}"),
-            Self::Kubean => format!("{of}.{}-{what}", self.label()),
+            Self::KubeOnKube => format!("{name}-{what}"),
+            Self::Kubean => format!("{name}.{}-{what}", self.label()),
         }
     }
 

@@ -27,12 +27,12 @@ fn limit(text: &str) -> Option<usize> {
 
 impl History {
     /// How many are kept of a group, where an option says so many; nothing as long as it is not known what its ConfigMap says.
-    pub(super) fn of(&self, group: Group, option: usize) -> Option<usize> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).get(&group).map(|said| said.unwrap_or(option))
+    pub(super) fn limit_for(&self, group: Group, option: usize) -> Option<usize> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).get(&group).map(|limit| limit.unwrap_or(option))
     }
 
-    fn take(&self, group: Group, said: Option<usize>) {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).insert(group, said);
+    fn take(&self, group: Group, limit: Option<usize>) {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).insert(group, limit);
     }
 
     /// Reads what the ConfigMaps in the operator's own namespace say now. What can't be read stays as it was.
@@ -40,8 +40,8 @@ impl History {
         let api: Api<ConfigMap> = Api::namespaced(shared.client.clone(), &shared.own);
         for group in &shared.settings.groups {
             let Ok(Ok(found)) = timeout(ANSWER, api.get_opt(&format!("{}-config", group.label()))).await else { continue };
-            let said = found.and_then(|map| limit(map.data?.get(LIMIT)?));
-            self.take(*group, said);
+            let kept = found.and_then(|map| limit(map.data?.get(LIMIT)?));
+            self.take(*group, kept);
         }
     }
 }
@@ -54,10 +54,10 @@ mod tests {
     fn a_limit_is_a_number_of_operations() {
         assert_eq!(["5", " 7\n", "0", "-1", "many", "1000"].map(limit), [Some(5), Some(7), None, None, None, Some(200)]);
         let history = History::default();
-        assert_eq!(history.of(Group::Kubean, 30), None, "nothing is forgotten before that is known");
+        assert_eq!(history.limit_for(Group::Kubean, 30), None, "nothing is forgotten before that is known");
         history.take(Group::Kubean, None);
-        assert_eq!((history.of(Group::Kubean, 30), history.of(Group::KubeOnKube, 30)), (Some(30), None));
+        assert_eq!((history.limit_for(Group::Kubean, 30), history.limit_for(Group::KubeOnKube, 30)), (Some(30), None));
         history.take(Group::Kubean, Some(5));
-        assert_eq!(history.of(Group::Kubean, 30), Some(5));
+        assert_eq!(history.limit_for(Group::Kubean, 30), Some(5));
     }
 }

@@ -117,7 +117,7 @@ pub(super) struct Key {
 }
 
 /// One thing that an operation does, with what it is done by.
-pub(super) struct Task {
+pub(super) struct OperationTask {
     pub(super) verb: Verb,
     /// Its place among the hooks and the action of the operation.
     pub(super) place: usize,
@@ -147,7 +147,7 @@ pub(super) struct Sources<'a> {
 ///
 /// # Errors
 /// Everything that is wrong with it.
-pub(super) fn tasks(sources: Sources<'_>) -> Result<Vec<Task>, Vec<Failure>> {
+pub(super) fn tasks(sources: Sources<'_>) -> Result<Vec<OperationTask>, Vec<Failure>> {
     let whole = read(sources, sources.operation, None)?;
     let Some(operation) = whole.operations.first() else {
         return Err(vec![Failure::new(Kind::Internal, "the operation was not read")]);
@@ -163,7 +163,12 @@ fn runs(invocation: &Invocation) -> Option<Verb> {
 
 /// The task of the invocation at this place of an operation. Others of the same operation don't count for it, but for those that only set variables; and what only looks may do so
 /// where the operation takes out hosts of which there is one too many.
-fn task(sources: Sources<'_>, operation: &Operation, (place, verb): (usize, Verb), leaving: &[String]) -> Result<Task, Vec<Failure>> {
+fn task(
+    sources: Sources<'_>,
+    operation: &Operation,
+    (place, verb): (usize, Verb),
+    leaving: &[String],
+) -> Result<OperationTask, Vec<Failure>> {
     let alone = alone(sources.operation, operation, place);
     let looks = matches!(verb, Verb::Check | Verb::Status | Verb::Kubeconfig);
     let input = read(sources, &alone, looks.then_some(leaving))?;
@@ -175,7 +180,7 @@ fn task(sources: Sources<'_>, operation: &Operation, (place, verb): (usize, Verb
     let as_given = || serde_json::to_string_pretty(&sources.snapshot.cluster).unwrap_or_default() + "\n";
     let description = redacted(&input.inline_file().unwrap_or_else(as_given));
     let identity = identity(&input, verb, sources.files).map_err(|failure| vec![failure])?;
-    Ok(Task { verb, place, is_main: place == operation.pre_hooks.len(), input, cluster, description, identity })
+    Ok(OperationTask { verb, place, is_main: place == operation.pre_hooks.len(), input, cluster, description, identity })
 }
 
 /// What opens the backup that is restored. What else is wrong with the operation is said when it is carried out.

@@ -102,9 +102,9 @@ fn shortened(text: &str, also_not_begun: bool) -> String {
     let goes = |stand: Stand| stand == Stand::Done || (also_not_begun && stand == Stand::NotBegun);
     let is_left = |line: &Line<'_>| line.step.as_deref().and_then(|step| stands.get(step)).is_none_or(|stand| !goes(*stand));
     let mut left: String = lines.iter().filter(|(_, line)| is_left(line)).map(|(text, _)| *text).collect();
-    let of = |wanted: Stand| if goes(wanted) { stands.values().filter(|stand| **stand == wanted).count() } else { 0 };
+    let number_of = |wanted: Stand| if goes(wanted) { stands.values().filter(|stand| **stand == wanted).count() } else { 0 };
     let (sequence, milliseconds) = lines.last().map(|(_, line)| (line.sequence, line.milliseconds)).unwrap_or_default();
-    let kind = EventKind::StepsLeftOut { done: of(Stand::Done), not_begun: of(Stand::NotBegun) };
+    let kind = EventKind::StepsLeftOut { done: number_of(Stand::Done), not_begun: number_of(Stand::NotBegun) };
     // It is no event of the run, so that it has the number of the last one.
     left += &serde_json::to_string(&Event { sequence, milliseconds, kind }).unwrap_or_default();
     left.push('\n');

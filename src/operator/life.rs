@@ -22,7 +22,7 @@ use tokio::sync::{OwnedSemaphorePermit, watch};
 use super::approval::Mode;
 use super::attend::{Attendant, Attended, Objects, Wish};
 use super::carry_out::is_part;
-use super::inputs::{Snapshot, Task};
+use super::inputs::{OperationTask, Snapshot};
 use super::lease::ClusterLease;
 use super::made::Why;
 use super::outputs::Teller;
@@ -53,7 +53,7 @@ impl End {
 }
 
 /// One operation under way.
-pub(super) struct Life {
+pub(super) struct OperationLife {
     at: Attendant,
     found: Objects,
     home: String,
@@ -75,7 +75,7 @@ pub(super) struct Life {
     permit: Option<OwnedSemaphorePermit>,
 }
 
-impl Life {
+impl OperationLife {
     /// To its end.
     pub(super) async fn live(mut self) -> Attended {
         let end = loop {
@@ -101,8 +101,8 @@ impl Life {
     }
 
     /// Everything in its order, and after the last one that changes something what others want of the cluster: hooks may come after it.
-    async fn carry_out_all(&mut self, tasks: &[Arc<Task>], snapshot: &Snapshot) -> Result<(), End> {
-        let mode = Mode::of(&self.found.operation.data);
+    async fn carry_out_all(&mut self, tasks: &[Arc<OperationTask>], snapshot: &Snapshot) -> Result<(), End> {
+        let mode = Mode::from_operation(&self.found.operation.data);
         let is_dry = mode == Mode::DryRun;
         let verbs: Vec<Verb> = tasks.iter().map(|task| task.verb).collect();
         let done = self.writer.now().invocations_done;
@@ -127,7 +127,7 @@ impl Life {
             }
             if !is_dry && keeps_kubeconfig(&verbs, place) {
                 self.outputs(task).await?;
-                self.say(|said| self.of_standing(said, "Succeeded", String::new())).await;
+                self.say(|patch| self.of_standing(patch, "Succeeded", String::new())).await;
             }
             self.is_done(task, place + 1 < tasks.len()).await;
         }
@@ -142,15 +142,15 @@ impl Life {
 
     /// Why the operator has made the operation, if it has.
     fn made_because(&self) -> Option<Why> {
-        Why::of(&self.found.operation)
+        Why::from_operation(&self.found.operation)
     }
 
     /// The Cluster names variables, which nobody reads but for an operation: by this its schedule is followed in between.
-    async fn says_when_backups_are_made(&self, tasks: &[Arc<Task>]) {
+    async fn says_when_backups_are_made(&self, tasks: &[Arc<OperationTask>]) {
         let Some(task) = tasks.first() else { return };
         let schedule = task.cluster.settings.backup.schedule.as_ref().map_or(Value::Null, |schedule| schedule.to_string().into());
         if self.found.cluster.data.pointer("/status/backupSchedule").unwrap_or(&Value::Null) != &schedule {
-            self.say(|said| said.field("backupSchedule", schedule)).await;
+            self.say(|patch| patch.field("backupSchedule", schedule)).await;
         }
     }
 
@@ -160,7 +160,7 @@ impl Life {
     }
 
     /// Notes that a task is done, for whoever goes on with the operation. Before another task is begun the note has to be there.
-    async fn is_done(&mut self, task: &Task, is_followed: bool) {
+    async fn is_done(&mut self, task: &OperationTask, is_followed: bool) {
         let done = task.place + 1;
         self.writer.change(|status| (status.invocations_done, status.fruitless) = (done, 0));
         if is_followed {

@@ -54,7 +54,7 @@ impl Why {
     }
 
     /// Why this operation was made, if the operator has made it.
-    pub(super) fn of(operation: &DynamicObject) -> Option<Self> {
+    pub(super) fn from_operation(operation: &DynamicObject) -> Option<Self> {
         let word = operation.metadata.labels.as_ref()?.get(MADE_BECAUSE)?;
         let why = Self::ALL.into_iter().find(|why| why.word() == word)?;
         // Who may make others must not have one of those taken for what it isn't.
@@ -65,7 +65,7 @@ impl Why {
 /// What a cluster is to be.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub(super) struct Target {
+pub(super) struct ClusterTarget {
     /// Version of its spec.
     pub(super) generation: i64,
     /// What stands for the versions of everything that it names.
@@ -74,7 +74,7 @@ pub(super) struct Target {
     pub(super) asked: String,
 }
 
-impl Target {
+impl ClusterTarget {
     /// Whether a run for the other one has done what this one wants.
     pub(super) fn is_met_by(&self, other: &Self) -> bool {
         let is_asked = !self.asked.is_empty() && self.asked != other.asked;
@@ -106,12 +106,12 @@ pub(super) struct Note {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) moment: Option<i64>,
     #[serde(flatten)]
-    pub(super) target: Target,
+    pub(super) target: ClusterTarget,
 }
 
 /// How one has ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Outcome {
+pub(super) enum OperationOutcome {
     /// It hasn't.
     Open,
     Succeeded,
@@ -127,7 +127,7 @@ pub(super) struct Made {
     pub(super) why: Why,
     /// With the target that it was really about: until it begins that may change.
     pub(super) note: Note,
-    pub(super) outcome: Outcome,
+    pub(super) outcome: OperationOutcome,
     /// When it ended, in seconds since 1970.
     pub(super) ended: i64,
     /// Whether it waits for somebody who approves its plan.
@@ -140,8 +140,8 @@ pub(super) struct Made {
 
 impl Made {
     /// What an operation says, if the operator has made it.
-    pub(super) fn of(operation: &DynamicObject) -> Option<Self> {
-        let (why, data) = (Why::of(operation)?, &operation.data);
+    pub(super) fn from_operation(operation: &DynamicObject) -> Option<Self> {
+        let (why, data) = (Why::from_operation(operation)?, &operation.data);
         let note = operation.metadata.annotations.as_ref()?.get(MADE_FOR)?;
         let mut note: Note = serde_json::from_str(note).ok()?;
         let inputs = data.pointer("/status/inputs");
@@ -151,10 +151,10 @@ impl Made {
         }
         let word = |pointer: &str| object::text(data, pointer).unwrap_or_default();
         let outcome = match (word("/status/status"), word("/status/phase"), word("/status/lastError/kind")) {
-            ("Succeeded", ..) => Outcome::Succeeded,
-            ("Failed", "Cancelled", _) | ("Failed", _, "Input") => Outcome::Waits,
-            ("Failed", ..) => Outcome::Failed,
-            _ => Outcome::Open,
+            ("Succeeded", ..) => OperationOutcome::Succeeded,
+            ("Failed", "Cancelled", _) | ("Failed", _, "Input") => OperationOutcome::Waits,
+            ("Failed", ..) => OperationOutcome::Failed,
+            _ => OperationOutcome::Open,
         };
         let ended = word("/status/endTime").parse::<jiff::Timestamp>().map(jiff::Timestamp::as_second).unwrap_or_default();
         let error = ["what", "because"].map(|part| word(&format!("/status/lastError/{part}"))).into_iter().filter(|text| !text.is_empty());
@@ -214,7 +214,7 @@ mod tests {
     use super::*;
 
     fn note(number: u64) -> Note {
-        let target = Target { generation: 3, versions: "v".to_owned(), asked: String::new() };
+        let target = ClusterTarget { generation: 3, versions: "v".to_owned(), asked: String::new() };
         Note { cluster: "u".to_owned(), number, failures: 0, gives_up: false, moment: None, target }
     }
 
@@ -224,7 +224,7 @@ mod tests {
         let key = ClusterKey { group: Group::KubeOnKube, name: "berlin".to_owned() };
         let mut object = operation(&key, &serde_json::from_value(cluster).unwrap(), &Make { why, note: note(1) });
         object["status"] = status;
-        Made::of(&serde_json::from_value(object).unwrap())
+        Made::from_operation(&serde_json::from_value(object).unwrap())
     }
 
     #[test]
@@ -239,12 +239,12 @@ mod tests {
     #[test]
     fn what_was_made_says_for_what_and_what_came_of_it() {
         let outcome = |status: Value| made(Why::Description, status).unwrap().outcome;
-        assert_eq!(outcome(json!({})), Outcome::Open);
-        assert_eq!(outcome(json!({"status": "Running", "phase": "Resuming"})), Outcome::Open);
-        assert_eq!(outcome(json!({"status": "Succeeded", "phase": "Succeeded"})), Outcome::Succeeded);
-        assert_eq!(outcome(json!({"status": "Failed", "phase": "Cancelled"})), Outcome::Waits);
-        assert_eq!(outcome(json!({"status": "Failed", "phase": "Failed", "lastError": {"kind": "Input"}})), Outcome::Waits);
-        assert_eq!(outcome(json!({"status": "Failed", "phase": "Failed", "lastError": {"kind": "Host"}})), Outcome::Failed);
+        assert_eq!(outcome(json!({})), OperationOutcome::Open);
+        assert_eq!(outcome(json!({"status": "Running", "phase": "Resuming"})), OperationOutcome::Open);
+        assert_eq!(outcome(json!({"status": "Succeeded", "phase": "Succeeded"})), OperationOutcome::Succeeded);
+        assert_eq!(outcome(json!({"status": "Failed", "phase": "Cancelled"})), OperationOutcome::Waits);
+        assert_eq!(outcome(json!({"status": "Failed", "phase": "Failed", "lastError": {"kind": "Input"}})), OperationOutcome::Waits);
+        assert_eq!(outcome(json!({"status": "Failed", "phase": "Failed", "lastError": {"kind": "Host"}})), OperationOutcome::Failed);
         let begun = made(Why::Description, json!({"inputs": {"clusterGeneration": 4, "versions": "w"}})).unwrap();
         assert_eq!((begun.note.target.generation, begun.note.target.versions.as_str()), (4, "w"), "what it began with counts");
         let hosts = json!([{"name": "w1", "state": "Unreachable"}, {"name": "w2", "state": "Done"}]);
@@ -255,7 +255,7 @@ mod tests {
     fn one_of_somebody_else_is_not_taken_for_the_operators() {
         let mut object = json!({"apiVersion": "v1", "kind": "ClusterOperation", "metadata": {"name": "o", "labels": {MADE_BECAUSE: "deletion"},
             "annotations": {MADE_FOR: serde_json::to_string(&note(1)).unwrap()}}, "spec": {"cluster": "c", "action": "ping.yml"}});
-        let read = |object: &Value| Made::of(&serde_json::from_value(object.clone()).unwrap()).map(|made| made.why);
+        let read = |object: &Value| Made::from_operation(&serde_json::from_value(object.clone()).unwrap()).map(|made| made.why);
         assert_eq!(read(&object), None, "it has taken nothing down");
         object["spec"]["action"] = json!("reset.yml");
         assert_eq!(read(&object), Some(Why::Deletion));

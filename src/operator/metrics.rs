@@ -16,8 +16,8 @@ use prometheus_client::metrics::gauge::Gauge;
 use prometheus_client::metrics::histogram::Histogram;
 use prometheus_client::registry::Registry;
 
+pub(super) use of_clusters::ClusterMetrics;
 use of_clusters::OfClusters;
-pub(super) use of_clusters::Told;
 pub(super) use of_leases::LeaseAges;
 use of_requests::Requests;
 
@@ -116,8 +116,8 @@ impl Metrics {
     }
 
     /// A cluster is so, or is no more.
-    pub(super) fn cluster(&self, key: &ClusterKey, told: Option<Told>) {
-        self.clusters.take(key, told);
+    pub(super) fn cluster(&self, key: &ClusterKey, metrics: Option<ClusterMetrics>) {
+        self.clusters.take(key, metrics);
     }
 
     /// All of it, as Prometheus reads it.

@@ -55,17 +55,17 @@ use std::sync::Arc;
 
 use crate::failure::{Failure, Kind};
 
-pub use follow::Seen;
+pub use follow::FollowedEvent;
 pub use group::Group;
 pub use journals::{OperationRun, operation_run};
-pub use shared::Settings;
+pub use shared::OperatorSettings;
 pub use watching::{Watched, watch};
 
 /// Serves until it is told to end. What is under way then is ended in good order, for others to go on with.
 ///
 /// # Errors
 /// [`Failure`] if it can't begin: without a meta-cluster, its definitions, or the right to use them.
-pub async fn run(settings: Settings) -> Result<(), Failure> {
+pub async fn run(settings: OperatorSettings) -> Result<(), Failure> {
     let (health, metrics) = (Arc::new(http::Health::default()), Arc::new(metrics::Metrics::default()));
     if let Some(address) = settings.health {
         http::serve_health(address, Arc::clone(&health)).await?;
@@ -82,7 +82,7 @@ pub async fn run(settings: Settings) -> Result<(), Failure> {
 }
 
 async fn serve_with(
-    settings: Settings,
+    settings: OperatorSettings,
     engine: tokio::runtime::Handle,
     metrics: Arc<metrics::Metrics>,
     health: &Arc<http::Health>,
@@ -92,6 +92,6 @@ async fn serve_with(
     if let Some(address) = shared.settings.web {
         page::serve_page(address, Arc::clone(&shared), Arc::clone(health)).await?;
     }
-    serve::Server::new(shared, first_start, Arc::clone(health)).serve().await;
+    serve::ServeLoop::new(shared, first_start, Arc::clone(health)).serve().await;
     Ok(())
 }

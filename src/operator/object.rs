@@ -75,7 +75,7 @@ pub(super) struct Reference {
 
 impl Reference {
     /// The one of this field of a spec; one without a name is none.
-    pub(super) fn of(spec: &Value, field: &str) -> Option<Self> {
+    pub(super) fn from_field(spec: &Value, field: &str) -> Option<Self> {
         let part = |part: &str| spec.get(field)?.get(part)?.as_str().map(str::to_owned);
         let name = part("name").filter(|name| !name.is_empty())?;
         Some(Self { namespace: part("namespace").unwrap_or_default(), name })
@@ -89,7 +89,7 @@ impl Reference {
 
 /// The namespace in which everything of a cluster is, by its spec; nothing if no reference says one.
 pub(super) fn home(spec: &Value) -> Option<String> {
-    let named = ["hostsConfRef", "sshAuthRef"].into_iter().filter_map(|field| Reference::of(spec, field));
+    let named = ["hostsConfRef", "sshAuthRef"].into_iter().filter_map(|field| Reference::from_field(spec, field));
     named.map(|reference| reference.namespace).find(|namespace| !namespace.is_empty())
 }
 

@@ -78,13 +78,13 @@ pub(super) fn owner(object: &DynamicObject, is_controller: bool) -> OwnerReferen
 
 /// Something that people see by `kubectl describe`.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Told {
+pub(super) struct ObjectEvent {
     pub(super) is_warning: bool,
     pub(super) reason: &'static str,
     pub(super) note: String,
 }
 
-impl Told {
+impl ObjectEvent {
     pub(super) fn normal(reason: &'static str, note: impl Into<String>) -> Self {
         Self { is_warning: false, reason, note: note.into() }
     }
@@ -96,12 +96,12 @@ impl Told {
 
 /// Tells what happens to one object. What can't be told is left: Events are for people.
 #[derive(Clone)]
-pub(super) struct Teller(mpsc::UnboundedSender<Told>);
+pub(super) struct Teller(mpsc::UnboundedSender<ObjectEvent>);
 
 impl Teller {
     /// For this object.
     pub(super) fn new(recorder: Recorder, object: &DynamicObject) -> Self {
-        let (sender, mut receiver) = mpsc::unbounded_channel::<Told>();
+        let (sender, mut receiver) = mpsc::unbounded_channel::<ObjectEvent>();
         let types = object.types.clone().unwrap_or_default();
         let reference = ObjectReference {
             api_version: Some(types.api_version),
@@ -111,9 +111,9 @@ impl Teller {
             ..ObjectReference::default()
         };
         tokio::spawn(async move {
-            while let Some(told) = receiver.recv().await {
-                let type_ = if told.is_warning { EventType::Warning } else { EventType::Normal };
-                let (reason, note) = (told.reason.to_owned(), Some(fitted(&told.note, MOST_NOTE)));
+            while let Some(object_event) = receiver.recv().await {
+                let type_ = if object_event.is_warning { EventType::Warning } else { EventType::Normal };
+                let (reason, note) = (object_event.reason.to_owned(), Some(fitted(&object_event.note, MOST_NOTE)));
                 let event = Event { type_, reason, note, action: "Operate".to_owned(), secondary: None };
                 if let Ok(Err(error)) = timeout(ANSWER, recorder.publish(&event, &reference)).await {
                     tracing::warn!(%error, "an Event can't be written");
@@ -124,8 +124,8 @@ impl Teller {
     }
 
     /// Tells it.
-    pub(super) fn tell(&self, told: Told) {
-        let _ = self.0.send(told);
+    pub(super) fn tell(&self, object_event: ObjectEvent) {
+        let _ = self.0.send(object_event);
     }
 }
 
@@ -143,19 +143,21 @@ impl EventsSink {
 
 impl Sink for EventsSink {
     fn take(&mut self, event: &event::Event) {
-        let told = match &event.kind {
-            EventKind::PlanMade { steps, changes } => Told::normal("PlanMade", format!("{changes} of {steps} steps change something")),
-            EventKind::HostLeftOut { host, because } => Told::warning("HostUnreachable", format!("{host}: {because}")),
-            EventKind::HostLost { host, because } => Told::warning("HostLost", format!("{host}: {because}")),
-            EventKind::LossTold { what } => Told::warning("DataLoss", what.clone()),
+        let object_event = match &event.kind {
+            EventKind::PlanMade { steps, changes } => {
+                ObjectEvent::normal("PlanMade", format!("{changes} of {steps} steps change something"))
+            }
+            EventKind::HostLeftOut { host, because } => ObjectEvent::warning("HostUnreachable", format!("{host}: {because}")),
+            EventKind::HostLost { host, because } => ObjectEvent::warning("HostLost", format!("{host}: {because}")),
+            EventKind::LossTold { what } => ObjectEvent::warning("DataLoss", what.clone()),
             EventKind::StepFailed { step, error, .. } if self.failed < MOST_FAILED => {
                 self.failed += 1;
-                Told::warning("StepFailed", format!("{step}: {error}"))
+                ObjectEvent::warning("StepFailed", format!("{step}: {error}"))
             }
-            EventKind::SnapshotTaken { path, .. } => Told::normal("SnapshotTaken", format!("the snapshot of etcd is in {path}")),
+            EventKind::SnapshotTaken { path, .. } => ObjectEvent::normal("SnapshotTaken", format!("the snapshot of etcd is in {path}")),
             _ => return,
         };
-        self.teller.tell(told);
+        self.teller.tell(object_event);
     }
 }
 

@@ -24,14 +24,14 @@ use serde_json::json;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
 use tokio::time::timeout;
 
-pub(super) use board::{Board, Card};
+pub(super) use board::{Card, ClusterBoard};
 
 use super::group::{ClusterKey, Group};
 use super::http::{Health, serve};
 use super::shared::Shared;
 use crate::clock::Clock;
 use crate::failure::{Failure, Kind};
-use board::Seen;
+use board::BoardSeen;
 
 const HTML: &str = include_str!("page/page.html");
 const SCRIPT: &str = include_str!("page/page.js");
@@ -126,7 +126,7 @@ fn key(id: &str) -> Option<ClusterKey> {
 
 struct Watcher {
     page: Arc<Page>,
-    seen: Seen,
+    seen: BoardSeen,
     changes: watch::Receiver<u64>,
     is_first: bool,
     _permit: OwnedSemaphorePermit,
@@ -161,7 +161,7 @@ async fn events(State(page): State<Arc<Page>>, Query(query): Query<Chosen>) -> R
     let Ok(permit) = Arc::clone(&page.watchers).try_acquire_owned() else {
         return (StatusCode::SERVICE_UNAVAILABLE, format!("{WATCHERS} look at it already\n")).into_response();
     };
-    let seen = Seen::new(query.cluster.as_deref().and_then(key));
+    let seen = BoardSeen::new(query.cluster.as_deref().and_then(key));
     let changes = page.shared.board.changes();
     let watcher = Watcher { page, seen, changes, is_first: true, _permit: permit };
     Sse::new(stream::unfold(watcher, Watcher::next)).into_response()

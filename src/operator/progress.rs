@@ -14,7 +14,7 @@ const MOST_HOSTS: usize = 100;
 
 /// How far a run is.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(super) struct Progress {
+pub(super) struct RunProgress {
     pub(super) done: usize,
     pub(super) failed: usize,
     pub(super) blocked: usize,
@@ -66,7 +66,7 @@ impl State {
     }
 }
 
-impl Progress {
+impl RunProgress {
     /// Takes what happened. Whether there is anything new to show.
     pub(super) fn take(&mut self, event: &Event) -> bool {
         match &event.kind {
@@ -100,17 +100,17 @@ impl Progress {
     /// What was wrong in the run before this one is seen again, or it is mended.
     fn begun(&mut self) {
         self.now.clear();
-        for of in self.hosts.values_mut() {
-            let state = if of.total > 0 && of.done >= of.total { State::Done } else { State::Waiting };
-            (of.now, of.state, of.message) = (None, state, String::new());
+        for progress in self.hosts.values_mut() {
+            let state = if progress.total > 0 && progress.done >= progress.total { State::Done } else { State::Waiting };
+            (progress.now, progress.state, progress.message) = (None, state, String::new());
         }
     }
 
     /// What comes after a stage that was done comes on top of it; what of the plan before this one is not done is planned anew, or is no part of it.
     fn plan_made(&mut self, steps: usize, changes: usize) {
         for host in std::mem::take(&mut self.planned).into_values() {
-            let of = self.host(&host);
-            of.total = of.total.saturating_sub(1);
+            let progress = self.host(&host);
+            progress.total = progress.total.saturating_sub(1);
         }
         self.changing.clear();
         self.plan = Some((steps, changes));
@@ -121,8 +121,8 @@ impl Progress {
     fn started(&mut self, step: &str, host: &str) {
         self.has_begun = true;
         self.now.insert(step.to_owned());
-        let of = self.host(host);
-        (of.now, of.state) = (Some(step.to_owned()), State::Running);
+        let progress = self.host(host);
+        (progress.now, progress.state) = (Some(step.to_owned()), State::Running);
     }
 
     fn done(&mut self, step: &str, host: &str) {
@@ -131,28 +131,28 @@ impl Progress {
         let more = usize::from(self.planned.remove(step).is_none());
         self.done += 1;
         self.total += more;
-        let of = self.host(host);
-        of.done += 1;
-        of.total += more;
-        of.now = of.now.take().filter(|now| now != step);
-        if of.done >= of.total && of.state == State::Running {
-            of.state = State::Done;
+        let progress = self.host(host);
+        progress.done += 1;
+        progress.total += more;
+        progress.now = progress.now.take().filter(|now| now != step);
+        if progress.done >= progress.total && progress.state == State::Running {
+            progress.state = State::Done;
         }
     }
 
     fn step_failed(&mut self, step: &str, host: &str, error: &str) {
         self.now.remove(step);
         self.failed += 1;
-        let of = self.host(host);
-        of.now = None;
-        of.state = State::Failed;
-        of.message = fitted(&format!("{step}: {error}"), MOST_MESSAGE);
+        let progress = self.host(host);
+        progress.now = None;
+        progress.state = State::Failed;
+        progress.message = fitted(&format!("{step}: {error}"), MOST_MESSAGE);
     }
 
     fn away(&mut self, host: &str, state: State, because: &str) {
-        let of = self.host(host);
-        of.state = state;
-        of.message = fitted(because, MOST_MESSAGE);
+        let progress = self.host(host);
+        progress.state = state;
+        progress.message = fitted(because, MOST_MESSAGE);
     }
 
     /// Of a hundred, which it has when all is over: after what was planned there may be another stage.
@@ -199,8 +199,8 @@ impl Progress {
 
     /// How many hosts there were, how many of them failed, and how many could not be reached.
     pub(super) fn host_counts(&self) -> (usize, usize, usize) {
-        let of = |wanted: &[State]| self.hosts.values().filter(|host| wanted.contains(&host.state)).count();
-        (self.hosts.len(), of(&[State::Failed]), of(&[State::Unreachable, State::Lost]))
+        let number_of = |wanted: &[State]| self.hosts.values().filter(|host| wanted.contains(&host.state)).count();
+        (self.hosts.len(), number_of(&[State::Failed]), number_of(&[State::Unreachable, State::Lost]))
     }
 }
 

@@ -52,7 +52,7 @@ pub(super) struct Tries {
 
 impl Class {
     /// Of an error of the engine.
-    pub(super) fn of(error: &Error) -> Self {
+    pub(super) fn from_error(error: &Error) -> Self {
         match error {
             Error::Input(_) => Self::Final("InputRefused"),
             Error::Refused(_) => Self::Final("HostsRefused"),
@@ -114,8 +114,8 @@ mod tests {
     #[test]
     fn what_stopped_between_two_stages_is_gone_on_with() {
         let failure = || vec![crate::failure::Failure::new(crate::failure::Kind::Incomplete, "a host does not answer")];
-        assert_eq!(Class::of(&Error::HalfWay(failure())), Class::Incomplete);
-        assert_eq!(Class::of(&Error::Refused(failure())), Class::Final("HostsRefused"));
+        assert_eq!(Class::from_error(&Error::HalfWay(failure())), Class::Incomplete);
+        assert_eq!(Class::from_error(&Error::Refused(failure())), Class::Final("HostsRefused"));
     }
 
     #[test]

@@ -15,7 +15,7 @@ use super::decide::{Intent, decide};
 use super::group::ClusterKey;
 use super::history::History;
 use super::http::Health;
-use super::metrics::Told;
+use super::metrics::ClusterMetrics;
 use super::page::Card;
 use super::shared::Shared;
 use super::status::ANSWER;
@@ -23,7 +23,7 @@ use super::stores::{Stores, What};
 use super::supervisor::{Report, Supervisor};
 use super::versions::{Versions, versions};
 use super::view::View;
-use super::watches::{Watched, watched};
+use super::watches::{WatchEvent, watched};
 use super::writes;
 use crate::clock::Clock;
 
@@ -37,7 +37,7 @@ const READ: Duration = Duration::from_secs(60);
 const AGAIN: i64 = 5;
 
 /// All that the loop knows.
-pub(super) struct Server {
+pub(super) struct ServeLoop {
     shared: Arc<Shared>,
     health: Arc<Health>,
     first_start: i64,
@@ -61,7 +61,7 @@ pub(super) struct Server {
     looks: JoinSet<(ClusterKey, Option<Versions>)>,
 }
 
-impl Server {
+impl ServeLoop {
     /// One that knows nothing yet.
     pub(super) fn new(shared: Arc<Shared>, first_start: i64, health: Arc<Health>) -> Self {
         let (sender, reports) = mpsc::unbounded_channel();
@@ -112,7 +112,7 @@ impl Server {
         }
     }
 
-    fn watches(&self) -> SelectAll<BoxStream<'static, Watched>> {
+    fn watches(&self) -> SelectAll<BoxStream<'static, WatchEvent>> {
         let mut all = SelectAll::new();
         for group in &self.shared.settings.groups {
             let (clusters, operations) = (self.shared.clusters(*group), self.shared.operations(*group));
@@ -123,13 +123,13 @@ impl Server {
         all
     }
 
-    fn take(&mut self, (of, event): Watched) {
+    fn take(&mut self, (watch, event): WatchEvent) {
         match event {
             Ok(event) => {
-                let touched = self.stores.take(of, event);
+                let touched = self.stores.take(watch, event);
                 self.due.extend(touched);
             }
-            Err(error) => tracing::warn!(group = of.0.name(), %error, "the watch is interrupted"),
+            Err(error) => tracing::warn!(group = watch.0.name(), %error, "the watch is interrupted"),
         }
     }
 
@@ -213,7 +213,7 @@ impl Server {
     /// What ended before it was known how many are kept is looked at when it is.
     fn learn_history(&mut self) {
         let option = self.shared.settings.history;
-        let knows = self.shared.settings.groups.iter().all(|group| self.history.of(*group, option).is_some());
+        let knows = self.shared.settings.groups.iter().all(|group| self.history.limit_for(*group, option).is_some());
         if knows && !self.knows_history {
             self.due.extend(self.stores.keys());
         }
@@ -222,8 +222,8 @@ impl Server {
 
     fn pass(&mut self, key: &ClusterKey, now: i64) {
         let began = Instant::now();
-        let mut view = View::of(&self.stores, key, self.supervisor.over(key));
-        (view.first_start, view.history) = (self.first_start, self.history.of(key.group, self.shared.settings.history));
+        let mut view = View::from_stores(&self.stores, key, self.supervisor.over(key));
+        (view.first_start, view.history) = (self.first_start, self.history.limit_for(key.group, self.shared.settings.history));
         view.versions = self.versions.get(key).filter(|_| view.cluster.is_some()).cloned();
         if view.cluster.is_none() {
             self.versions.remove(key);
@@ -232,10 +232,10 @@ impl Server {
         if let Some(active) = &mut view.active {
             active.deadline = self.deadline(key, &active.operation, now);
         }
-        self.shared.metrics.cluster(key, self.stores.cluster(key).map(|cluster| Told::of(&cluster.data, &view)));
+        self.shared.metrics.cluster(key, self.stores.cluster(key).map(|cluster| ClusterMetrics::from_cluster(&cluster.data, &view)));
         if self.shared.settings.web.is_some() {
             let (cluster, operations) = (self.stores.cluster(key), self.stores.operations(key));
-            self.shared.board.put(key, Card::of(key, cluster.map(AsRef::as_ref), operations));
+            self.shared.board.put(key, Card::from_objects(key, cluster.map(AsRef::as_ref), operations));
         }
         let intents = decide(&view, now);
         // Everything is decided anew, also when to look again.
@@ -255,7 +255,7 @@ impl Server {
                 }
                 Intent::Look => self.look(key, now),
                 Intent::Check => self.supervisor.check(key),
-                write => all.extend(writes::of(write, &self.shared, key, &self.stores)),
+                write => all.extend(writes::write_of(write, &self.shared, key, &self.stores)),
             }
         }
         if !all.is_empty() {

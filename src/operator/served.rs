@@ -39,7 +39,7 @@ pub(super) struct Served {
     pub(super) was_founded: bool,
     /// When backups of it are made; nothing where nobody asks for them, or where a run would refuse what stands there.
     pub(super) backups: Option<Schedule>,
-    pub(super) drift: Drift,
+    pub(super) drift: ServedDrift,
     /// Whether its hosts are taken down before it goes.
     pub(super) resets: bool,
     /// Whether it does not go before the operator says so.
@@ -59,7 +59,7 @@ pub(super) struct Deleted {
 
 /// What there is about hosts that differ from their description.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub(super) struct Drift {
+pub(super) struct ServedDrift {
     /// Seconds between two looks; nothing if nobody looks.
     pub(super) interval: Option<i64>,
     /// Whether what differs is mended.
@@ -72,7 +72,7 @@ pub(super) struct Drift {
 
 impl Served {
     /// What a Cluster says.
-    pub(super) fn of(cluster: &DynamicObject) -> Self {
+    pub(super) fn from_cluster(cluster: &DynamicObject) -> Self {
         let (data, meta) = (&cluster.data, &cluster.metadata);
         let word = |field: &str| object::text(data, &format!("/spec/operator/{field}"));
         let number = |field: &str| data.pointer(&format!("/spec/operator/{field}")).and_then(Value::as_i64);
@@ -85,7 +85,7 @@ impl Served {
         // What stands among variables is known by the operation that has read them last.
         let schedule = if names_variables(data) { "/status/backupSchedule" } else { "/spec/backup/schedule" };
         // Said when a cluster works, and taken back when it is taken down.
-        let has_kubeconfig = data.pointer("/status/certificates").is_some_and(|said| !said.is_null());
+        let has_kubeconfig = data.pointer("/status/certificates").is_some_and(|value| !value.is_null());
         Self {
             uid: meta.uid.clone().unwrap_or_default(),
             generation: meta.generation.unwrap_or_default(),
@@ -98,7 +98,7 @@ impl Served {
             has_begun: phase.is_some(),
             was_founded: phase == Some("Ready") || (phase == Some("Degraded") && has_kubeconfig),
             backups: object::text(data, schedule).and_then(|text| Schedule::parse(text).ok()),
-            drift: Drift::of(data, is_declarative),
+            drift: ServedDrift::from_cluster(data, is_declarative),
             resets: word("deletionPolicy") == Some("Reset"),
             is_held: meta.finalizers.iter().flatten().any(|name| name == FINALIZER),
             deleted: deleted.map(|at| Deleted { last_chance: at + patience - patience / 3, deadline: at + patience }),
@@ -121,11 +121,11 @@ fn names_variables(cluster: &Value) -> bool {
     cluster.pointer("/spec/hostsConfRef").is_some()
 }
 
-impl Drift {
-    fn of(cluster: &Value, is_declarative: bool) -> Self {
+impl ServedDrift {
+    fn from_cluster(cluster: &Value, is_declarative: bool) -> Self {
         let policy = object::text(cluster, "/spec/operator/driftPolicy");
-        let said = object::text(cluster, "/spec/operator/driftInterval").and_then(interval_seconds);
-        let interval = said.and_then(|seconds| i64::try_from(seconds).ok()).unwrap_or(DRIFT_SECONDS);
+        let seconds_asked = object::text(cluster, "/spec/operator/driftInterval").and_then(interval_seconds);
+        let interval = seconds_asked.and_then(|seconds| i64::try_from(seconds).ok()).unwrap_or(DRIFT_SECONDS);
         let checked = object::text(cluster, "/status/drift/checkedAt").and_then(|at| at.parse::<jiff::Timestamp>().ok());
         Self {
             // Nobody logs in to hosts of whom that was not asked.
@@ -150,7 +150,7 @@ mod tests {
         meta.as_object_mut().unwrap().extend(metadata.as_object().unwrap().clone());
         let cluster =
             json!({"apiVersion": "kubeonkube.clay.io/v1alpha1", "kind": "Cluster", "metadata": meta, "spec": {"operator": operator}});
-        Served::of(&serde_json::from_value(cluster).unwrap())
+        Served::from_cluster(&serde_json::from_value(cluster).unwrap())
     }
 
     #[test]
@@ -172,14 +172,14 @@ mod tests {
             let meta = json!({"name": "c", "creationTimestamp": "2026-11-27T00:00:00Z"});
             let object =
                 json!({"apiVersion": "kubeonkube.clay.io/v1alpha1", "kind": "Cluster", "metadata": meta, "spec": spec, "status": status});
-            let served = Served::of(&serde_json::from_value(object).unwrap());
+            let served = Served::from_cluster(&serde_json::from_value(object).unwrap());
             assert!(served.backups.is_some() && served.created == 1_795_737_600);
             served.was_founded
         };
         assert!(of(json!({"phase": "Ready"})));
         let listed = json!({"apiVersion": "kubeonkube.clay.io/v1alpha1", "kind": "Cluster", "metadata": {"name": "c"},
             "spec": {"hostsConfRef": {"name": "h"}}, "status": {"backupSchedule": "@daily"}});
-        assert!(Served::of(&serde_json::from_value(listed).unwrap()).backups.is_some());
+        assert!(Served::from_cluster(&serde_json::from_value(listed).unwrap()).backups.is_some());
         assert!(of(json!({"phase": "Degraded", "certificates": {"kubeconfig": "s"}})), "an upgrade that failed");
         assert!(!of(json!({"phase": "Degraded"})) && !of(json!({"phase": "Pending", "certificates": null})) && !of(json!({})));
     }
@@ -190,7 +190,7 @@ mod tests {
             let status = json!({"phase": "Suspended", "clusterConditions": [ready]});
             let object = json!({"apiVersion": "kubeonkube.clay.io/v1alpha1", "kind": "Cluster", "metadata": {"name": "c"}, "spec": {},
                 "status": status});
-            let served = Served::of(&serde_json::from_value(object).unwrap());
+            let served = Served::from_cluster(&serde_json::from_value(object).unwrap());
             (served.before_suspension, served.is_ready, served.was_founded)
         };
         assert_eq!(of(json!({"type": "Ready", "status": "True"})), (Some("Ready"), true, true));

@@ -16,13 +16,13 @@ use tokio::sync::{Semaphore, watch};
 use super::group::Group;
 use super::metrics::Metrics;
 use super::object::{self, DECLARATIVE};
-use super::page::Board;
+use super::page::ClusterBoard;
 use crate::artifacts::BundleFolder;
 use crate::remote::{Limits, Passphrases, Surroundings, Transport, Variables};
 use crate::state::{Controller, StateFolder};
 
 /// How the operator behaves.
-pub struct Settings {
+pub struct OperatorSettings {
     /// The kubeconfig of the meta-cluster; in a pod of it none is needed.
     pub kubeconfig: Option<PathBuf>,
     /// Its context; the current one if none is given.
@@ -63,7 +63,7 @@ pub(super) const LOOKS: usize = 8;
 /// What all operations under way have in common.
 pub(super) struct Shared {
     pub(super) client: Client,
-    pub(super) settings: Settings,
+    pub(super) settings: OperatorSettings,
     /// Namespaces of which objects are read.
     pub(super) namespaces: Vec<String>,
     /// The operator's own namespace: nothing that it relies on stands where those of clusters may write.
@@ -83,7 +83,7 @@ pub(super) struct Shared {
     pub(super) recorder: Recorder,
     pub(super) metrics: Arc<Metrics>,
     /// What the page shows.
-    pub(super) board: Board,
+    pub(super) board: ClusterBoard,
     /// Journals are read, packed and unpacked by one at a time: of a thousand hosts one has tens of megabytes.
     pub(super) journals: Arc<Semaphore>,
 }

@@ -5,7 +5,7 @@ use std::time::Duration;
 use serde_json::{Value, json};
 
 use super::object::{Condition, MOST_BYTES, MOST_MESSAGE, fitted};
-use super::progress::Progress;
+use super::progress::RunProgress;
 use crate::failure::{Failure, Kind};
 
 /// The API gets so long for one answer.
@@ -73,7 +73,7 @@ pub(super) struct OperationStatus {
     pub(super) invocations_done: usize,
     /// Which replica writes it.
     pub(super) replica: String,
-    pub(super) progress: Progress,
+    pub(super) progress: RunProgress,
     /// The digest of a plan that was only shown, and where it is.
     pub(super) shown: Option<(String, Option<String>)>,
     pub(super) inputs: Value,
@@ -101,7 +101,8 @@ impl OperationStatus {
 
     /// As a merge patch of what stood there before, no longer than a status may be. What is not said any more is taken out.
     pub(super) fn patch(&self, before: &Value, now: &str) -> Value {
-        let conditions = |of: &Condition| of.json(super::object::condition(before, "conditions", of.kind), self.generation, now);
+        let conditions =
+            |condition: &Condition| condition.json(super::object::condition(before, "conditions", condition.kind), self.generation, now);
         let conditions: Vec<Value> = self.conditions.iter().map(conditions).collect();
         let mut status = json!({
             "action": self.action, "status": self.phase.kubeans(), "phase": self.phase.word(), "startTime": self.start, "endTime": self.end,

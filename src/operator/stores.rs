@@ -87,7 +87,7 @@ impl Stores {
     fn names(&self, (group, what): (Group, What)) -> impl Iterator<Item = String> {
         let names: Vec<String> = match what {
             What::Clusters => self.clusters.keys().filter(|key| key.group == group).map(|key| key.name.clone()).collect(),
-            What::Operations => self.named.keys().filter(|(of, _)| *of == group).map(|(_, name)| name.clone()).collect(),
+            What::Operations => self.named.keys().filter(|(owner, _)| *owner == group).map(|(_, name)| name.clone()).collect(),
         };
         names.into_iter()
     }

@@ -242,7 +242,7 @@ mod tests {
         let mut stores = Stores::default();
         let event = kube::runtime::watcher::Event::Apply(serde_json::from_value(object).unwrap());
         stores.take((key.group, What::Operations), event);
-        View::of(&stores, key, None)
+        View::from_stores(&stores, key, None)
     }
 
     #[tokio::test]

@@ -73,7 +73,7 @@ pub(super) async fn unknown(cluster: &Cluster, transport: &Transport) -> Result<
     let targets = in_order(targets(cluster, |_| true, transport.surroundings())?);
     let scans = at_once(targets, PATIENCE, |target| async move {
         // Behind a bastion that is not known nobody is asked: that comes after the bastion.
-        let scan = Scan::of(&target, &Deadlines::default(), transport).await.ok()?;
+        let scan = Scan::ask(&target, &Deadlines::default(), transport).await.ok()?;
         scan.is_new().then(|| (target.name.clone(), scan))
     });
     Ok(Unknown { scans: scans.await.into_iter().flatten().collect() })
@@ -93,17 +93,23 @@ where
 }
 
 /// The host keys of one cluster: the ConfigMap, and a file of it for the connections.
-pub(super) struct KnownHosts {
+pub(super) struct ClusterKnownHosts {
     api: Api<ConfigMap>,
     name: String,
     pub(super) path: PathBuf,
 }
 
-impl KnownHosts {
+impl ClusterKnownHosts {
     /// Those of a Cluster, with the file in this folder.
-    pub(super) fn of(client: Client, cluster: &DynamicObject, key: &ClusterKey, home: &str, folder: &Path) -> Result<Self, Failure> {
+    pub(super) fn from_cluster(
+        client: Client,
+        cluster: &DynamicObject,
+        key: &ClusterKey,
+        home: &str,
+        folder: &Path,
+    ) -> Result<Self, Failure> {
         let operator = cluster.data.pointer("/spec/operator").cloned().unwrap_or_default();
-        let reference = Reference::of(&operator, "knownHostsRef").map(|reference| reference.or_in(home));
+        let reference = Reference::from_field(&operator, "knownHostsRef").map(|reference| reference.or_in(home));
         let reference =
             reference.unwrap_or_else(|| Reference { namespace: home.to_owned(), name: key.group.object_name(&key.name, "known-hosts") });
         if reference.namespace != home {
@@ -198,7 +204,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let cluster: DynamicObject = serde_json::from_value(json!({"metadata": {"name": "berlin"}, "spec": {}})).unwrap();
         let key = ClusterKey { group: Group::KubeOnKube, name: "berlin".to_owned() };
-        let known = KnownHosts::of(client.clone(), &cluster, &key, "n", folder.path()).unwrap();
+        let known = ClusterKnownHosts::from_cluster(client.clone(), &cluster, &key, "n", folder.path()).unwrap();
         known.change(|| io::Write::write_all(&mut fs::OpenOptions::new().append(true).open(&known.path)?, b"ours\n")).await?;
         let in_file = fs::read_to_string(&known.path).unwrap();
         let in_map = server.get(PATH).unwrap()["data"][KNOWN_HOSTS].as_str().unwrap().to_owned();

@@ -45,8 +45,8 @@ pub(super) async fn versions(shared: &Shared, cluster: &DynamicObject) -> kube::
     let operator = spec.get("operator").cloned().unwrap_or_default();
     let mut lines = vec![cluster.metadata.uid.clone().unwrap_or_default()];
     for (is_of_operator, field, kind) in FIELDS {
-        let of: &Value = if is_of_operator { &operator } else { &spec };
-        let Some(reference) = Reference::of(of, field).map(|reference| reference.or_in(&home)) else { continue };
+        let owner: &Value = if is_of_operator { &operator } else { &spec };
+        let Some(reference) = Reference::from_field(owner, field).map(|reference| reference.or_in(&home)) else { continue };
         // Who may write a Cluster learns nothing of what is elsewhere.
         let is_read = reference.namespace == home && shared.namespaces.contains(&home);
         let version = if is_read { version(shared, &reference, kind).await? } else { "elsewhere".to_owned() };

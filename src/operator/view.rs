@@ -119,11 +119,11 @@ const REASONS: [&str; 4] = ["ClusterNotFound", "FoundAtTakeOver", "HandledByAnot
 impl View {
     /// What the stores know of a cluster. `over` is the UID of an operation that has ended here, which the
     /// stores may not have heard of yet.
-    pub(super) fn of(stores: &Stores, key: &ClusterKey, over: Option<&str>) -> Self {
-        let cluster = stores.cluster(key).map(|cluster| Served::of(cluster));
+    pub(super) fn from_stores(stores: &Stores, key: &ClusterKey, over: Option<&str>) -> Self {
+        let cluster = stores.cluster(key).map(|cluster| Served::from_cluster(cluster));
         let is_of = |made: &Made| cluster.as_ref().is_none_or(|cluster| cluster.uid == made.note.cluster);
         let operations = stores.operations(key).map(|object| {
-            let operation = Operation::of(object, key);
+            let operation = Operation::from_object(object, key);
             // Another Cluster of this name has made nothing for this one.
             let operation = Operation { made: operation.made.filter(is_of), ..operation };
             let is_over = over.is_some() && over == object.metadata.uid.as_deref() && operation.life != Life::Ended;
@@ -149,7 +149,7 @@ impl View {
 }
 
 impl Operation {
-    fn of(operation: &kube::api::DynamicObject, key: &ClusterKey) -> Self {
+    fn from_object(operation: &kube::api::DynamicObject, key: &ClusterKey) -> Self {
         let (data, meta) = (&operation.data, &operation.metadata);
         let annotation = |name: &str| meta.annotations.as_ref().and_then(|all| all.get(name)).map(String::as_str);
         let status = object::text(data, "/status/status").unwrap_or_default();
@@ -161,8 +161,8 @@ impl Operation {
         };
         let accepted = object::condition(data, "conditions", "Accepted");
         let behind = accepted.and_then(|it| it.get("message")?.as_str()?.strip_prefix(object::BEHIND).map(str::to_owned));
-        let said = accepted.filter(|it| it.get("status").is_some_and(|status| status == "False"));
-        let said = said.and_then(|it| it.get("reason")?.as_str());
+        let refusal = accepted.filter(|it| it.get("status").is_some_and(|status| status == "False"));
+        let refusal = refusal.and_then(|it| it.get("reason")?.as_str());
         Self {
             name: meta.name.clone().unwrap_or_default(),
             uid: meta.uid.clone().unwrap_or_default(),
@@ -170,13 +170,13 @@ impl Operation {
             score: annotation(key.group.score_annotation()).and_then(|score| score.parse().ok()).unwrap_or_default(),
             life,
             behind,
-            refused: said.and_then(|said| REASONS.into_iter().find(|reason| *reason == said)),
+            refused: refusal.and_then(|refusal| REASONS.into_iter().find(|reason| *reason == refusal)),
             has_job: object::text(data, "/status/jobRef/name").is_some_and(|name| !name.is_empty()) && life != Life::Begun,
             is_wanted: annotation(object::TAKE_OVER).is_some_and(|value| value != "false"),
             is_cancelled: annotation(object::CANCEL).is_some_and(|value| value != "false") || meta.deletion_timestamp.is_some(),
             is_labelled: meta.labels.as_ref().and_then(|all| all.get(object::COMPLETED)).is_some_and(|value| value == "done"),
             is_left: object::is_left(data),
-            made: Made::of(operation),
+            made: Made::from_operation(operation),
         }
     }
 }
@@ -199,7 +199,7 @@ mod tests {
             "spec": {"cluster": "c"}, "status": status,
         });
         stores.take((Group::KubeOnKube, What::Operations), Event::Apply(serde_json::from_value(object).unwrap()));
-        View::of(&stores, &ClusterKey { group: Group::KubeOnKube, name: "c".to_owned() }, over).operations[0].clone()
+        View::from_stores(&stores, &ClusterKey { group: Group::KubeOnKube, name: "c".to_owned() }, over).operations[0].clone()
     }
 
     #[test]

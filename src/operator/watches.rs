@@ -17,12 +17,12 @@ use super::stores::What;
 const AGAIN: (Duration, Duration) = (Duration::from_millis(500), Duration::from_secs(4));
 
 /// What one of them tells.
-pub(super) type Watched = ((Group, What), Result<Event<DynamicObject>, watcher::Error>);
+pub(super) type WatchEvent = ((Group, What), Result<Event<DynamicObject>, watcher::Error>);
 
 /// One of them.
-pub(super) fn watched(of: (Group, What), api: Api<DynamicObject>) -> BoxStream<'static, Watched> {
+pub(super) fn watched(watch: (Group, What), api: Api<DynamicObject>) -> BoxStream<'static, WatchEvent> {
     let events = watch_all(api, watcher::Config::default()).backoff(Pauses(AGAIN.0));
-    events.map(move |event| (of, event)).boxed()
+    events.map(move |event| (watch, event)).boxed()
 }
 
 /// The next pause. What somebody asks for is to be heard of soon after the API server is back, however long it was away: after a minute kube's own

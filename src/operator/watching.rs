@@ -10,7 +10,7 @@ use kube::{Api, Client};
 use serde_json::Value;
 
 use super::connect::client;
-use super::follow::{Followed, Seen};
+use super::follow::{Followed, FollowedEvent};
 use super::group::Group;
 use super::object;
 use crate::event::elapsed;
@@ -33,7 +33,7 @@ pub struct Watched {
 ///
 /// # Errors
 /// [`Failure`] as the operation has it, if it does not succeed; or if there is none to be watched.
-pub async fn watch(watched: &Watched, mut tell: impl FnMut(Seen)) -> Result<(), Failure> {
+pub async fn watch(watched: &Watched, mut tell: impl FnMut(FollowedEvent)) -> Result<(), Failure> {
     let client = client(watched.kubeconfig.as_deref(), watched.context.clone()).await?;
     let operations: Api<DynamicObject> = Api::all_with(client.clone(), &watched.group.operations());
     let name = operation(&client, watched, &operations, &mut tell).await?;
@@ -59,7 +59,7 @@ async fn operation(
     client: &Client,
     watched: &Watched,
     operations: &Api<DynamicObject>,
-    tell: &mut impl FnMut(Seen),
+    tell: &mut impl FnMut(FollowedEvent),
 ) -> Result<String, Failure> {
     let Some(name) = &watched.name else { return only_one(operations).await };
     if operations.get_opt(name).await.map_err(unread)?.is_some() {
@@ -75,7 +75,7 @@ async fn operation(
                 None if was_told => {}
                 None => {
                     was_told = true;
-                    tell(Seen::Line(format!("no operation of {name} is under way: waits for one")));
+                    tell(FollowedEvent::Line(format!("no operation of {name} is under way: waits for one")));
                 }
             },
             Ok(None) => break,

@@ -34,9 +34,9 @@ impl StatusWriter {
         status: OperationStatus,
         lost: impl FnOnce() + Send + 'static,
     ) -> Self {
-        let (told, written) = watch::channel(None);
+        let (taken, written) = watch::channel(None);
         let (end, ending) = watch::channel(false);
-        let writing = Writing { api, ours: status.replica.clone(), before: before.clone(), told };
+        let writing = Writing { api, ours: status.replica.clone(), before: before.clone(), taken };
         let (sender, mut receiver) = watch::channel(status);
         receiver.mark_changed();
         let task = tokio::spawn(async move {
@@ -108,7 +108,7 @@ struct Writing {
     ours: String,
     /// The operation as it was seen last.
     before: DynamicObject,
-    told: watch::Sender<Option<OperationStatus>>,
+    taken: watch::Sender<Option<OperationStatus>>,
 }
 
 impl Writing {
@@ -120,7 +120,7 @@ impl Writing {
             }
             let status = receiver.borrow_and_update().clone();
             match self.put(&status).await {
-                Put::Taken => drop(self.told.send_replace(Some(status))),
+                Put::Taken => drop(self.taken.send_replace(Some(status))),
                 Put::Again => receiver.mark_changed(),
                 Put::Refused => {}
                 Put::Never(last) => return last,

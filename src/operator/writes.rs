@@ -11,7 +11,7 @@ use super::decide::{Intent, Refused};
 use super::group::ClusterKey;
 use super::made;
 use super::object::{BEHIND, CANCEL, COMPLETED, Condition, FINALIZER, MANAGER, TAKE_OVER, condition, only_this};
-use super::outputs::{Teller, Told};
+use super::outputs::{ObjectEvent, Teller};
 use super::shared::Shared;
 use super::status::{ANSWER, Phase};
 use super::stores::Stores;
@@ -32,15 +32,15 @@ enum What {
     /// An object that is not there yet.
     Create(Box<DynamicObject>),
     /// Whether a Cluster is held; and what is told of it then, to whom.
-    Finalizers(Vec<String>, Option<(Teller, Told)>),
+    Finalizers(Vec<String>, Option<(Teller, ObjectEvent)>),
 }
 
 /// The write that an intent is, if it is one.
-pub(super) fn of(intent: &Intent, shared: &Arc<Shared>, key: &ClusterKey, stores: &Stores) -> Option<Write> {
+pub(super) fn write_of(intent: &Intent, shared: &Arc<Shared>, key: &ClusterKey, stores: &Stores) -> Option<Write> {
     let found = |name: &str| stores.operations(key).find(|operation| operation.metadata.name.as_deref() == Some(name));
     let write = |name: &str, what| Some(Write { api: shared.operations(key.group), about: found(name)?.metadata.clone(), what });
     let status =
-        |name: &str, said: Value, conditions: Vec<Condition>| write(name, What::Status(patched(&found(name)?.data, said, &conditions)));
+        |name: &str, fields: Value, conditions: Vec<Condition>| write(name, What::Status(patched(&found(name)?.data, fields, &conditions)));
     match intent {
         Intent::Make(_) | Intent::Hold | Intent::LetGo { .. } | Intent::Phase(_) => of_cluster(intent, shared, key, stores),
         Intent::Supersede { operation } => write(operation, What::Metadata(json!({"annotations": {CANCEL: "superseded"}}))),
@@ -57,9 +57,9 @@ pub(super) fn of(intent: &Intent, shared: &Arc<Shared>, key: &ClusterKey, stores
         }
         Intent::Cancel { operation } => {
             let now = Clock::rfc3339();
-            let said = json!({"phase": Phase::Cancelled.word(), "status": Phase::Cancelled.kubeans(), "endTime": now});
+            let fields = json!({"phase": Phase::Cancelled.word(), "status": Phase::Cancelled.kubeans(), "endTime": now});
             let ready = |kind, is| Condition { kind, is, reason: "Cancelled", message: "before it began".to_owned() };
-            status(operation, said, vec![ready("Ready", false), ready("Stalled", true)])
+            status(operation, fields, vec![ready("Ready", false), ready("Stalled", true)])
         }
         Intent::Start { .. } | Intent::Stop(_) | Intent::Look | Intent::Check | Intent::Requeue(_) => None,
     }
@@ -78,11 +78,11 @@ fn of_cluster(intent: &Intent, shared: &Arc<Shared>, key: &ClusterKey, stores: &
         Intent::Phase(phase) => What::Status(json!({"phase": phase})),
         Intent::Hold => What::Finalizers(others.chain([FINALIZER.to_owned()]).collect(), None),
         Intent::LetGo { given_up } => {
-            let told = given_up.as_ref().map(|because| {
+            let event = given_up.as_ref().map(|because| {
                 tracing::warn!(cluster = %key, because, "the Cluster goes");
-                (Teller::new(shared.recorder.clone(), cluster), Told::warning("HostsGivenUp", because.clone()))
+                (Teller::new(shared.recorder.clone(), cluster), ObjectEvent::warning("HostsGivenUp", because.clone()))
             });
-            What::Finalizers(others.collect(), told)
+            What::Finalizers(others.collect(), event)
         }
         _ => return None,
     };
@@ -90,17 +90,17 @@ fn of_cluster(intent: &Intent, shared: &Arc<Shared>, key: &ClusterKey, stores: &
 }
 
 /// The status with conditions in the place of those of the same kind.
-fn patched(before: &Value, said: Value, conditions: &[Condition]) -> Value {
+fn patched(before: &Value, changed_fields: Value, conditions: &[Condition]) -> Value {
     let now = Clock::rfc3339();
     let old = before.pointer("/status/conditions").and_then(Value::as_array).cloned().unwrap_or_default();
     let is_said = |old: &Value| conditions.iter().any(|new| old.get("type").is_some_and(|kind| kind == new.kind));
     let new = conditions.iter().map(|it| it.json(condition(before, "conditions", it.kind), 0, &now));
     let all: Vec<Value> = old.iter().filter(|old| !is_said(old)).cloned().chain(new).collect();
-    let mut said = said;
-    if let Value::Object(fields) = &mut said {
+    let mut changed_fields = changed_fields;
+    if let Value::Object(fields) = &mut changed_fields {
         fields.insert("conditions".to_owned(), all.into());
     }
-    said
+    changed_fields
 }
 
 /// An object with the fields of another one.
@@ -149,11 +149,11 @@ impl Write {
                 Ok(Err(kube::Error::Api(status))) if status.is_already_exists() => Ok(Ok(())),
                 made => made.map(|result| result.map(drop)),
             },
-            What::Finalizers(names, told) => {
+            What::Finalizers(names, event) => {
                 let patch = Patch::Merge(json!({"metadata": with(only_this(&about), json!({"finalizers": names}))}));
                 let written = timeout(ANSWER, api.patch(&name, &params, &patch)).await;
-                if let (Ok(Ok(_)), Some((teller, told))) = (&written, told) {
-                    teller.tell(told);
+                if let (Ok(Ok(_)), Some((teller, event))) = (&written, event) {
+                    teller.tell(event);
                 }
                 written.map(|result| result.map(drop))
             }
@@ -200,7 +200,7 @@ mod tests {
     }
 
     async fn write_all(intents: &[Intent], shared: &Arc<Shared>, key: &ClusterKey, stores: &Stores) {
-        for write in intents.iter().filter_map(|intent| of(intent, shared, key, stores)) {
+        for write in intents.iter().filter_map(|intent| write_of(intent, shared, key, stores)) {
             assert!(write.write().await);
         }
     }
@@ -213,7 +213,7 @@ mod tests {
         let (shared, key) = (attendant.shared, attendant.key);
         let decided = |stores: &Stores, versions: &str| {
             let versions = Some(Versions { at: 7, text: versions.to_owned() });
-            decide(&View { versions, ..View::of(stores, &key, None) }, 7)
+            decide(&View { versions, ..View::from_stores(stores, &key, None) }, 7)
         };
         let made = |fake: &Fake| fake.paths().into_iter().filter(|path| path.contains("/clusteroperations/c-3-")).collect::<Vec<_>>();
         let mut stores = known(&fake, &key);

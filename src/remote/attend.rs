@@ -1,9 +1,9 @@
 //! Scripts that end with whoever has asked for them.
 use super::channel::Output;
-use super::connection::{Connection, Work};
+use super::connection::{Connection, ScriptWork};
 use super::error::RunError;
 use super::script::{Script, Start};
-use super::sudo::{Command, Privilege};
+use super::sudo::{Privilege, SudoCommand};
 use std::io;
 use std::pin::Pin;
 use std::task::{Context, Poll};
@@ -54,8 +54,8 @@ impl Connection {
             }
         };
         let nonce = self.nonce()?;
-        let command = Command::starting(Start::Stream, privilege, &nonce);
-        let work = Work {
+        let command = SudoCommand::starting(Start::Stream, privilege, &nonce);
+        let work = ScriptWork {
             nonce: &nonce,
             text: script.for_attended(&nonce),
             stdout_limit: script.stdout_limit,

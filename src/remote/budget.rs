@@ -50,7 +50,7 @@ pub(super) struct Share {
 }
 
 impl Share {
-    pub(super) fn of(budget: Arc<Budget>) -> Self {
+    pub(super) fn new(budget: Arc<Budget>) -> Self {
         Self { budget, taken: 0 }
     }
 
@@ -81,7 +81,7 @@ mod tests {
     #[test]
     fn each_has_its_own_and_all_share_the_rest() {
         let budget = Arc::new(Budget::new(1000));
-        let [mut one, mut other] = [Share::of(Arc::clone(&budget)), Share::of(Arc::clone(&budget))];
+        let [mut one, mut other] = [Share::new(Arc::clone(&budget)), Share::new(Arc::clone(&budget))];
         assert!(one.covers(OWN) && one.covers(OWN + 600) && one.covers(OWN + 1), "{one:?}");
         assert_eq!(budget.taken(), 600);
         assert!(!other.covers(OWN + 401) && other.covers(OWN) && other.covers(OWN + 400));

@@ -2,9 +2,9 @@
 use super::budget::Budget;
 use super::error::RunError;
 use super::frame::{Framer, StderrTail};
-use super::gate::{Gate, Password, unlock};
-use super::nonce::Nonce;
-use super::session::{Event, Events, Gone, Input};
+use super::gate::{OutputGate, Password, unlock};
+use super::nonce::ScriptNonce;
+use super::session::{ChannelEvent, ChannelEvents, Gone, Input};
 use super::text::last_line;
 use std::io;
 use std::sync::Arc;
@@ -66,7 +66,7 @@ pub(super) struct Collected {
     pub(super) exit: Option<ExitStatus>,
     refused: bool,
     pub(super) received: u64,
-    gate: Option<Gate>,
+    gate: Option<OutputGate>,
     /// Whether more than may be kept is an end of it.
     at_most: bool,
     /// Who takes the script's output as it comes; it is kept to the end where nobody does.
@@ -74,7 +74,7 @@ pub(super) struct Collected {
 }
 
 impl Collected {
-    pub(super) fn new(nonce: &Nonce, stdout_limit: usize, gate: Option<Gate>, budget: &Arc<Budget>) -> Self {
+    pub(super) fn new(nonce: &ScriptNonce, stdout_limit: usize, gate: Option<OutputGate>, budget: &Arc<Budget>) -> Self {
         let (framer, stderr) = (Framer::new(nonce, stdout_limit, budget), StderrTail::new(nonce, budget));
         Self { framer, stderr, exit: None, refused: false, received: 0, gate, at_most: false, tap: None }
     }
@@ -107,19 +107,19 @@ impl Collected {
         }
     }
 
-    fn take(&mut self, event: Event) {
+    fn take(&mut self, event: ChannelEvent) {
         self.received += event.bytes();
         match event {
-            Event::Stdout(data) => {
+            ChannelEvent::Stdout(data) => {
                 if let Some(gate) = &mut self.gate {
                     gate.push(&data);
                 }
                 self.framer.push(&data);
             }
-            Event::Stderr(data) => self.stderr.push(&data),
-            Event::Exited(code) => self.exit = Some(ExitStatus::Exited(code)),
-            Event::Signaled(name) => self.exit = Some(ExitStatus::Signaled(name)),
-            Event::Refused => self.refused = true,
+            ChannelEvent::Stderr(data) => self.stderr.push(&data),
+            ChannelEvent::Exited(code) => self.exit = Some(ExitStatus::Exited(code)),
+            ChannelEvent::Signaled(name) => self.exit = Some(ExitStatus::Signaled(name)),
+            ChannelEvent::Refused => self.refused = true,
         }
     }
 
@@ -139,12 +139,12 @@ impl Collected {
             return Err(RunError::Unknown { host, reason: gone });
         };
         if !self.framer.began() {
-            let said = last_line(&said_before).or_else(|| last_line(&self.framer.noise.bytes));
-            return Err(not_begun(host, user, &status, said));
+            let output = last_line(&said_before).or_else(|| last_line(&self.framer.noise.bytes));
+            return Err(not_begun(host, user, &status, output));
         }
         if matches!(status, ExitStatus::Exited(_)) && !self.framer.ended() {
-            let said = last_line(&stderr.bytes).map_or_else(String::new, |said| format!(": {said}"));
-            return Err(RunError::Unknown { host, reason: format!("the shell gave up inside the script{said}") });
+            let output = last_line(&stderr.bytes).map_or_else(String::new, |output| format!(": {output}"));
+            return Err(RunError::Unknown { host, reason: format!("the shell gave up inside the script{output}") });
         }
         Ok(Output {
             status,
@@ -159,12 +159,12 @@ impl Collected {
 
 /// The command ended before our shell said its first word. Which of its parts failed is told by the exit code alone: texts differ
 /// between versions, and between sudo and sudo-rs.
-fn not_begun(host: String, user: &str, status: &ExitStatus, said: Option<String>) -> RunError {
+fn not_begun(host: String, user: &str, status: &ExitStatus, output: Option<String>) -> RunError {
     let user = user.to_owned();
     match status {
         // sudo says 1 when it refuses; login shells say 1 (csh), 126 or 127 when there is no sudo.
-        ExitStatus::Exited(1 | 126 | 127) if user != "root" => RunError::SudoRefused { host, user, with_password: false, said },
-        _ => RunError::NoShell { host, user, said },
+        ExitStatus::Exited(1 | 126 | 127) if user != "root" => RunError::SudoRefused { host, user, with_password: false, output },
+        _ => RunError::NoShell { host, user, output },
     }
 }
 
@@ -183,7 +183,7 @@ struct Drained {
 
 impl Running {
     /// Reads the channel from now on, in a task of its own, whatever becomes of this value.
-    pub(super) fn new((input, events): (Input, Events), collected: Collected, permit: OwnedSemaphorePermit) -> Self {
+    pub(super) fn new((input, events): (Input, ChannelEvents), collected: Collected, permit: OwnedSemaphorePermit) -> Self {
         let (sender, done) = oneshot::channel();
         tokio::spawn(tracing::Instrument::in_current_span(drain(events, collected, sender, permit)));
         Self { input, done }
@@ -233,7 +233,7 @@ impl Running {
 
 /// Hands over what came when the channel has ended, or a moment after the script has. If nobody waits any more it still reads to
 /// the end, so that nothing this channel brings can block the others.
-async fn drain(mut events: Events, mut collected: Collected, done: oneshot::Sender<Drained>, permit: OwnedSemaphorePermit) {
+async fn drain(mut events: ChannelEvents, mut collected: Collected, done: oneshot::Sender<Drained>, permit: OwnedSemaphorePermit) {
     let ended = loop {
         let next = if collected.is_complete() {
             match tokio::time::timeout(GRACE, events.next()).await {

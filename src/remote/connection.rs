@@ -6,10 +6,10 @@ use super::error::{ConnectError, RunError};
 use super::gate::Password;
 use super::host_key::Accepted;
 use super::log::log_end;
-use super::nonce::{NoRandomness, Nonce, jittered};
+use super::nonce::{NoRandomness, ScriptNonce, jittered};
 use super::script::{GO, Script, Start};
-use super::session::{Session, StartFault};
-use super::sudo::{Answer, Command, Privilege};
+use super::session::{SshSession, StartFault};
+use super::sudo::{Privilege, SudoAnswer, SudoCommand};
 use super::target::{Deadlines, Target};
 use super::transport::Transport;
 use std::sync::Arc;
@@ -31,8 +31,8 @@ const FULL_PAUSE_LIMIT: Duration = Duration::from_secs(1);
 const SUDO_OUTPUT: usize = 4 << 10;
 
 /// What is to be run, and until when.
-pub(super) struct Work<'a> {
-    pub(super) nonce: &'a Nonce,
+pub(super) struct ScriptWork<'a> {
+    pub(super) nonce: &'a ScriptNonce,
     pub(super) text: Zeroizing<String>,
     pub(super) stdout_limit: usize,
     /// Whether the connection ends where there is more.
@@ -53,7 +53,7 @@ pub struct Connection {
 }
 
 pub(super) struct Inner {
-    session: Session,
+    session: SshSession,
     channels: Arc<Semaphore>,
     host: String,
     user: String,
@@ -81,7 +81,8 @@ impl Connection {
         let journey = Journey { deadlines, transport };
         let span = info_span!("connect", host = target.name, address = target.endpoint());
         let began = Instant::now();
-        let session = journey.connect(target).instrument(span.clone()).await.map_err(|fault| ConnectError::of(target, fault))?;
+        let session =
+            journey.connect(target).instrument(span.clone()).await.map_err(|fault| ConnectError::from_hop_fault(target, fault))?;
         span.in_scope(|| info!(milliseconds = began.elapsed().as_millis(), "connected"));
         let privilege = match &target.sudo_password {
             _ if !target.needs_sudo() => Privilege::Root,
@@ -135,8 +136,8 @@ impl Connection {
         let until = Instant::now() + deadline;
         self.learn_sudo(until, deadline).await?;
         let nonce = self.nonce()?;
-        let command = Command::starting(Start::Run, &self.inner.privilege, &nonce);
-        let work = Work {
+        let command = SudoCommand::starting(Start::Run, &self.inner.privilege, &nonce);
+        let work = ScriptWork {
             nonce: &nonce,
             text: script.for_run(&nonce),
             stdout_limit: script.stdout_limit,
@@ -161,8 +162,8 @@ impl Connection {
         let until = Instant::now() + deadline;
         self.learn_sudo(until, deadline).await?;
         let nonce = self.nonce()?;
-        let command = Command::starting(Start::Stream, &self.inner.privilege, &nonce);
-        let work = Work {
+        let command = SudoCommand::starting(Start::Stream, &self.inner.privilege, &nonce);
+        let work = ScriptWork {
             nonce: &nonce,
             text: script.for_stream(&nonce),
             stdout_limit: script.stdout_limit,
@@ -191,27 +192,34 @@ impl Connection {
         };
         let learning = known.get_or_try_init(|| async {
             let nonce = self.nonce()?;
-            let command = Command::asking(secret, &nonce);
-            let work =
-                Work { nonce: &nonce, text: Zeroizing::default(), stdout_limit: SUDO_OUTPUT, at_most: false, until, deadline, tap: None };
+            let command = SudoCommand::asking(secret, &nonce);
+            let work = ScriptWork {
+                nonce: &nonce,
+                text: Zeroizing::default(),
+                stdout_limit: SUDO_OUTPUT,
+                at_most: false,
+                until,
+                deadline,
+                tap: None,
+            };
             let (collected, _) = self.execute(command, work, tokio::io::empty()).await.map_err(RunError::nothing_ran)?;
             let output = self.judge(collected).map_err(RunError::nothing_ran)?;
-            let answer = Answer::read(&output, &nonce);
+            let answer = SudoAnswer::read(&output, &nonce);
             info!(host = self.inner.host, user = self.inner.user, "sudo {}", answer.in_words());
             Ok::<_, RunError>(answer)
         });
-        let Answer::Refused { with_password, said } = learning.await? else {
+        let SudoAnswer::Refused { with_password, output: reason } = learning.await? else {
             return Ok(());
         };
         let (host, user) = (self.inner.host.clone(), self.inner.user.clone());
-        Err(RunError::SudoRefused { host, user, with_password: *with_password, said: said.clone() })
+        Err(RunError::SudoRefused { host, user, with_password: *with_password, output: reason.clone() })
     }
 
     /// Has a command run on a channel of its own. What it said is in no log: it may be a secret.
     pub(super) async fn execute<R: AsyncRead + Unpin>(
         &self,
-        command: Command,
-        work: Work<'_>,
+        command: SudoCommand,
+        work: ScriptWork<'_>,
         source: R,
     ) -> Result<(Collected, Option<u64>), RunError> {
         let (began, script_bytes) = (Instant::now(), work.text.len());
@@ -223,12 +231,12 @@ impl Connection {
 
     async fn converse<R: AsyncRead + Unpin>(
         &self,
-        command: Command,
-        work: Work<'_>,
+        command: SudoCommand,
+        work: ScriptWork<'_>,
         source: R,
     ) -> Result<(Collected, Option<u64>), RunError> {
-        let Work { nonce, mut text, stdout_limit, at_most, until, deadline, tap } = work;
-        let Command { text: command, gate, password } = command;
+        let ScriptWork { nonce, mut text, stdout_limit, at_most, until, deadline, tap } = work;
+        let SudoCommand { text: command, gate, password } = command;
         if matches!(&password, Some(Password { granted: Some(_), .. })) {
             text.insert_str(0, &format!("{GO}\n"));
         }
@@ -295,7 +303,7 @@ impl Connection {
         RunError::Unknown { host: self.inner.host.clone(), reason }
     }
 
-    pub(super) fn nonce(&self) -> Result<Nonce, RunError> {
-        Nonce::new().map_err(|NoRandomness| self.not_started("the system gave no randomness".to_owned()))
+    pub(super) fn nonce(&self) -> Result<ScriptNonce, RunError> {
+        ScriptNonce::new().map_err(|NoRandomness| self.not_started("the system gave no randomness".to_owned()))
     }
 }

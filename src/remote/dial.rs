@@ -1,9 +1,9 @@
 //! Connecting: through the bastions first, each hop paced, tried again where sshd dropped us, and its host key verified.
 use super::error::ConnectFault;
 use super::host_key::HostKeys;
-use super::identity::Identities;
+use super::identity::SshIdentities;
 use super::nonce::jittered;
-use super::session::Session;
+use super::session::SshSession;
 use super::socket::Socket;
 use super::target::{Deadlines, Target};
 use super::transport::Transport;
@@ -35,7 +35,7 @@ struct Bastion {
 
 #[derive(Default)]
 struct State {
-    session: Weak<Session>,
+    session: Weak<SshSession>,
     failed: Option<(Instant, HopFault)>,
 }
 
@@ -61,19 +61,19 @@ pub(super) struct Journey<'a> {
 
 impl Journey<'_> {
     /// A session with the target, logged in.
-    pub(super) async fn connect(self, target: &Target) -> Result<Session, HopFault> {
+    pub(super) async fn connect(self, target: &Target) -> Result<SshSession, HopFault> {
         let host_keys = HostKeys::load(target, self.transport).map_err(|fault| HopFault::at(target, fault))?;
-        let identities = Identities::gather(target, self.transport).await.map_err(|fault| HopFault::at(target, fault))?;
+        let identities = SshIdentities::gather(target, self.transport).await.map_err(|fault| HopFault::at(target, fault))?;
         let session = self.greet(target, Arc::new(host_keys), Login::Needed(Box::new(identities))).await?;
         Ok(session)
     }
 
     /// Connects and verifies the host key, and goes no further.
-    pub(super) async fn meet(self, target: &Target, host_keys: Arc<HostKeys>) -> Result<Session, HopFault> {
+    pub(super) async fn meet(self, target: &Target, host_keys: Arc<HostKeys>) -> Result<SshSession, HopFault> {
         self.greet(target, host_keys, Login::None).await
     }
 
-    async fn greet(self, target: &Target, host_keys: Arc<HostKeys>, login: Login) -> Result<Session, HopFault> {
+    async fn greet(self, target: &Target, host_keys: Arc<HostKeys>, login: Login) -> Result<SshSession, HopFault> {
         let here = |fault| HopFault::at(target, fault);
         let under = match &target.bastion {
             Some(bastion) => Some(self.bastion(bastion).await?),
@@ -96,8 +96,8 @@ impl Journey<'_> {
                         Login::Needed(identities) => session.login(target, *identities, self.deadlines).await.map_err(here),
                     };
                 }
-                Err(ConnectFault::Dropped { said: Some(said), .. }) if said.contains(PENALTY) => ConnectFault::Penalty { said },
-                Err(ConnectFault::Dropped { said, .. }) => ConnectFault::Dropped { attempts, said },
+                Err(ConnectFault::Dropped { output: Some(output), .. }) if output.contains(PENALTY) => ConnectFault::Penalty { output },
+                Err(ConnectFault::Dropped { output, .. }) => ConnectFault::Dropped { attempts, output },
                 Err(ConnectFault::Broken { reason, .. }) => ConnectFault::Broken { attempts, reason },
                 Err(fault) => fault,
             };
@@ -112,7 +112,12 @@ impl Journey<'_> {
     }
 
     /// Up to a verified host key, in its turn. The permit of a bastion comes first: those who wait for one must not hold up the others.
-    async fn handshake(self, mut socket: Socket, host_keys: Arc<HostKeys>, under: Option<&Arc<Session>>) -> Result<Session, ConnectFault> {
+    async fn handshake(
+        self,
+        mut socket: Socket,
+        host_keys: Arc<HostKeys>,
+        under: Option<&Arc<SshSession>>,
+    ) -> Result<SshSession, ConnectFault> {
         let eager = self.transport.limits().eager.try_acquire().ok().filter(|_| under.is_none());
         let greeted = eager.is_none() && socket.speaks(PROMPT).await;
         let _through = match under.filter(|_| greeted) {
@@ -126,10 +131,10 @@ impl Journey<'_> {
         } else {
             None
         };
-        Session::handshake(socket, host_keys, self.deadlines, under.cloned()).await
+        SshSession::handshake(socket, host_keys, self.deadlines, under.cloned()).await
     }
 
-    async fn socket(self, target: &Target, under: Option<&Session>) -> Result<Socket, ConnectFault> {
+    async fn socket(self, target: &Target, under: Option<&SshSession>) -> Result<Socket, ConnectFault> {
         let after = target.configured.connect_timeout.unwrap_or(self.deadlines.connect);
         match under {
             Some(bastion) => bastion.tunnel(target, after).await,
@@ -139,7 +144,7 @@ impl Journey<'_> {
 
     /// The session with a bastion: the one that there is, or a new one. Those who wait while it is opened share its failure, so that a
     /// wrong password is tried once and not once for each host behind.
-    async fn bastion(self, target: &Target) -> Result<Arc<Session>, HopFault> {
+    async fn bastion(self, target: &Target) -> Result<Arc<SshSession>, HopFault> {
         let asked = Instant::now();
         let bastion = self.transport.bastions().registered(target);
         let mut state = bastion.state.lock().await;
@@ -165,7 +170,7 @@ impl Journey<'_> {
 
 enum Login {
     None,
-    Needed(Box<Identities>),
+    Needed(Box<SshIdentities>),
 }
 
 impl Bastions {

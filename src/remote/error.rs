@@ -53,7 +53,7 @@ pub enum ConnectFault {
     #[error("it refuses connections from here for a while")]
     Penalty {
         /// What it said.
-        said: String,
+        output: String,
     },
     /// There is no way to the host.
     #[error("it is unreachable")]
@@ -65,7 +65,7 @@ pub enum ConnectFault {
     #[error("no answer within {} s while {phase}", .after.as_secs_f64())]
     TimedOut {
         /// What we waited for.
-        phase: Phase,
+        phase: ConnectPhase,
         /// The deadline.
         after: Duration,
     },
@@ -75,7 +75,7 @@ pub enum ConnectFault {
         /// How often we tried.
         attempts: u32,
         /// What it sent before, if anything.
-        said: Option<String>,
+        output: Option<String>,
     },
     /// The connection ended after the server's greeting and before its host key was there, each time we tried: the link broke, or the
     /// server went down.
@@ -124,7 +124,7 @@ pub enum ConnectFault {
 
 /// What is being waited for while connecting.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Phase {
+pub enum ConnectPhase {
     /// The TCP connection.
     Connecting,
     /// SSH's greeting and key exchange.
@@ -133,7 +133,7 @@ pub enum Phase {
     Login,
 }
 
-impl std::fmt::Display for Phase {
+impl std::fmt::Display for ConnectPhase {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str(match self {
             Self::Connecting => "connecting",
@@ -145,17 +145,17 @@ impl std::fmt::Display for Phase {
 
 impl ConnectError {
     pub(super) fn here(target: &Target, fault: impl Into<ConnectFault>) -> Self {
-        Self::of(target, HopFault { hop: Box::new(target.clone()), fault: Arc::new(fault.into()) })
+        Self::from_hop_fault(target, HopFault { hop: Box::new(target.clone()), fault: Arc::new(fault.into()) })
     }
 
-    pub(super) fn of(target: &Target, HopFault { hop, fault }: HopFault) -> Self {
+    pub(super) fn from_hop_fault(target: &Target, HopFault { hop, fault }: HopFault) -> Self {
         let bastion = (*hop != *target).then(|| hop.name.clone());
         Self {
             host: target.name.clone(),
             bastion,
             address: hop.endpoint(),
             user: hop.user.clone(),
-            origin: hop.configured.origin.told(),
+            origin: hop.configured.origin.description(),
             fault,
         }
     }
@@ -226,7 +226,7 @@ pub enum RunError {
         /// Whether it was given a password, of which one try was made.
         with_password: bool,
         /// What sudo said.
-        said: Option<String>,
+        output: Option<String>,
     },
     /// The script was not started because no POSIX shell answered.
     #[error("{host}: the login of {user} does not start a shell")]
@@ -236,7 +236,7 @@ pub enum RunError {
         /// The login.
         user: String,
         /// What came instead.
-        said: Option<String>,
+        output: Option<String>,
     },
     /// Nobody knows whether the script ran, or how far. Only looking at the host can tell.
     #[error("{host}: the outcome of the script is unknown")]

@@ -1,5 +1,5 @@
 //! The `because` and `hint` of this module's errors.
-use super::error::{ConnectError, ConnectFault, Phase, RunError};
+use super::error::{ConnectError, ConnectFault, ConnectPhase, RunError};
 use super::host_key_fault::HostKeyFault;
 use super::identity_fault::IdentityFault;
 use super::passphrase::PASSPHRASE_FILE;
@@ -14,8 +14,8 @@ impl ConnectError {
             ConnectFault::Unreachable { source } | ConnectFault::Unresolved { source, .. } => Some(source.to_string()),
             ConnectFault::TimedOut { .. } => None,
             ConnectFault::NoTunnel { reason } => Some(reason.clone()),
-            ConnectFault::Penalty { said } => Some(format!("it said: {said}")),
-            ConnectFault::Dropped { said, .. } => said.as_ref().map(|said| format!("it said: {said}")),
+            ConnectFault::Penalty { output } => Some(format!("it said: {output}")),
+            ConnectFault::Dropped { output, .. } => output.as_ref().map(|output| format!("it said: {output}")),
             ConnectFault::Protocol { reason } | ConnectFault::Broken { reason, .. } => Some(reason.clone()),
             ConnectFault::NoCommonAlgorithm { offered, .. } => Some(format!("it offers {}", list(offered))),
             ConnectFault::HostKey(fault) => fault.because(),
@@ -36,7 +36,7 @@ impl ConnectError {
             | ConnectFault::HostKey(_)
             | ConnectFault::LoginRefused { .. } => true,
             // Packets to an address that nobody has, or that a firewall drops, are not answered.
-            ConnectFault::TimedOut { phase, .. } => *phase == Phase::Connecting,
+            ConnectFault::TimedOut { phase, .. } => *phase == ConnectPhase::Connecting,
             ConnectFault::Penalty { .. }
             | ConnectFault::Dropped { .. }
             | ConnectFault::Broken { .. }
@@ -53,7 +53,7 @@ impl ConnectError {
         let address = &self.address;
         Some(match &*self.fault {
             ConnectFault::Refused => "check address and port in the cluster file, and that sshd runs on the host".to_owned(),
-            ConnectFault::Unreachable { .. } | ConnectFault::TimedOut { phase: Phase::Connecting, .. } => {
+            ConnectFault::Unreachable { .. } | ConnectFault::TimedOut { phase: ConnectPhase::Connecting, .. } => {
                 "check the address in the cluster file, that the host is on, and routes and firewalls on the way".to_owned()
             }
             ConnectFault::Unresolved { .. } => "check the name, and the DNS of this machine".to_owned(),
@@ -218,7 +218,7 @@ impl RunError {
     pub fn because(&self) -> Option<String> {
         match self {
             Self::NotStarted { reason, .. } | Self::Unknown { reason, .. } => Some(reason.clone()),
-            Self::SudoRefused { said, .. } | Self::NoShell { said, .. } => said.clone(),
+            Self::SudoRefused { output, .. } | Self::NoShell { output, .. } => output.clone(),
             Self::Deadline { .. } => Some("the script may still be running on the host".to_owned()),
             Self::TooMuch { limit, kept, .. } if kept < limit => {
                 Some(format!("it had said {kept} bytes, and the answers of all hosts together take more memory than kokctl has for them"))
@@ -283,14 +283,14 @@ mod tests {
         let unreachable = ConnectFault::Unreachable { source: io::Error::other("no route") };
         let unresolved = ConnectFault::Unresolved { name: "w1".to_owned(), source: io::Error::other("no such name") };
         let key = ConnectFault::HostKey(HostKeyFault::BadPin { pinned: "x".to_owned() });
-        for fault in [ConnectFault::Refused, unreachable, unresolved, login, key, late(Phase::Connecting)] {
+        for fault in [ConnectFault::Refused, unreachable, unresolved, login, key, late(ConnectPhase::Connecting)] {
             let said = fault.to_string();
             assert!(origin(fault), "{said}");
         }
         let passphrase = ConnectFault::Identity(IdentityFault::WrongPassphrase { path: "key".into() });
-        let dropped = ConnectFault::Dropped { attempts: 5, said: None };
+        let dropped = ConnectFault::Dropped { attempts: 5, output: None };
         let broken = ConnectFault::Broken { attempts: 5, reason: "reset".to_owned() };
-        for fault in [passphrase, dropped, broken, late(Phase::Login), ConnectFault::Protocol { reason: "noise".to_owned() }] {
+        for fault in [passphrase, dropped, broken, late(ConnectPhase::Login), ConnectFault::Protocol { reason: "noise".to_owned() }] {
             let said = fault.to_string();
             assert!(!origin(fault), "{said}");
         }

@@ -13,7 +13,7 @@ impl From<ConnectError> for Failure {
             (_, Prospect::Away) => Cause::Unreachable,
             (_, Prospect::Closed { .. } | Prospect::Final) => Cause::Condition,
         };
-        let failure = Self::new(Kind::Host, error.to_string()).of(error.host).found_by(origin).due(cause).at(at);
+        let failure = Self::new(Kind::Host, error.to_string()).of_host(error.host).found_by(origin).due(cause).at(at);
         Self { because, hint, ..failure }
     }
 }
@@ -25,7 +25,7 @@ impl From<RunError> for Failure {
             RunError::NotStarted { .. } | RunError::Unknown { .. } | RunError::Deadline { .. } => Cause::Unreachable,
             _ => Cause::Condition,
         };
-        let failure = Self::new(Kind::Host, error.to_string()).of(host).due(cause).at(format!("host {host}"));
+        let failure = Self::new(Kind::Host, error.to_string()).of_host(host).due(cause).at(format!("host {host}"));
         Self { because: error.because(), hint: error.hint(), ..failure }
     }
 }

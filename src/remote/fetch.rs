@@ -1,9 +1,9 @@
 //! Data of any length that a host sends.
 use super::channel::Output;
-use super::connection::{Connection, Work};
+use super::connection::{Connection, ScriptWork};
 use super::error::RunError;
 use super::script::{Script, Start};
-use super::sudo::Command;
+use super::sudo::SudoCommand;
 use std::time::Duration;
 use tokio::sync::mpsc;
 use tokio::time::Instant;
@@ -25,10 +25,17 @@ impl Connection {
         let until = Instant::now() + deadline;
         self.learn_sudo(until, deadline).await?;
         let nonce = self.nonce()?;
-        let command = Command::starting(Start::Run, &self.inner.privilege, &nonce);
+        let command = SudoCommand::starting(Start::Run, &self.inner.privilege, &nonce);
         let (tap, mut pieces) = mpsc::channel(WAITING);
-        let work =
-            Work { nonce: &nonce, text: script.for_run(&nonce), stdout_limit: PIECE, at_most: false, until, deadline, tap: Some(tap) };
+        let work = ScriptWork {
+            nonce: &nonce,
+            text: script.for_run(&nonce),
+            stdout_limit: PIECE,
+            at_most: false,
+            until,
+            deadline,
+            tap: Some(tap),
+        };
         let running = self.execute(command, work, tokio::io::empty());
         tokio::pin!(running);
         let mut ended = None;

@@ -1,6 +1,6 @@
 //! Takes a script's own output out of everything that arrives, however it is cut into pieces.
 use super::budget::{Budget, Share};
-use super::nonce::Nonce;
+use super::nonce::ScriptNonce;
 use super::script::{begin_mark, end_mark};
 use std::sync::Arc;
 
@@ -24,7 +24,7 @@ pub(super) struct Bounded {
 
 impl Bounded {
     fn new(limit: usize, budget: &Arc<Budget>) -> Self {
-        Self { bytes: Vec::new(), truncated: false, limit, share: Share::of(Arc::clone(budget)) }
+        Self { bytes: Vec::new(), truncated: false, limit, share: Share::new(Arc::clone(budget)) }
     }
 
     /// What was kept, after which there is room again.
@@ -92,7 +92,7 @@ pub(super) struct Framer {
 }
 
 impl Framer {
-    pub(super) fn new(nonce: &Nonce, limit: usize, budget: &Arc<Budget>) -> Self {
+    pub(super) fn new(nonce: &ScriptNonce, limit: usize, budget: &Arc<Budget>) -> Self {
         Self {
             begin: format!("\n{}\n", begin_mark(nonce)).into_bytes(),
             end: format!("\n{} ", end_mark(nonce)).into_bytes(),
@@ -175,7 +175,7 @@ pub(super) struct StderrTail {
 }
 
 impl StderrTail {
-    pub(super) fn new(nonce: &Nonce, budget: &Arc<Budget>) -> Self {
+    pub(super) fn new(nonce: &ScriptNonce, budget: &Arc<Budget>) -> Self {
         Self { begin: format!("\n{}\n", begin_mark(nonce)).into_bytes(), kept: Bounded::new(STDERR_LIMIT, budget) }
     }
 

@@ -9,14 +9,14 @@ use tokio::sync::oneshot;
 const SUDO_PATIENCE: Duration = Duration::from_secs(20);
 
 /// Tells when a line of ours came back on standard output.
-pub(super) struct Gate {
+pub(super) struct OutputGate {
     mark: Vec<u8>,
     /// The end of what came, which may be the first part of the mark.
     tail: Vec<u8>,
     opened: Option<oneshot::Sender<()>>,
 }
 
-impl Gate {
+impl OutputGate {
     pub(super) fn new(mark: &str) -> (Self, oneshot::Receiver<()>) {
         let (opened, receiver) = oneshot::channel();
         (Self { mark: format!("\n{mark}\n").into_bytes(), tail: Vec::new(), opened: Some(opened) }, receiver)

@@ -1,5 +1,5 @@
 //! Decides whether a host is the one we mean. No credential leaves before this said yes.
-use super::host_key_fault::{HostKeyFault, KeyPrint, Place};
+use super::host_key_fault::{HostKeyFault, KeyPrint, KnownHostsPlace};
 use super::identity::Surroundings;
 use super::known_hosts::{self, Line, Marker};
 use super::target::{DEFAULT_PORT, HostKeyChecking, Target};
@@ -136,16 +136,16 @@ impl HostKeys {
             shown.get_or_init(|| key.clone());
             return Ok(());
         }
-        let shown = KeyPrint::of(key);
+        let shown = KeyPrint::from_key(key);
         self.refuse_revoked(key, &shown)?;
         if let Some(pinned) = &self.pinned {
             return if *pinned == shown.fingerprint { Ok(()) } else { Err(HostKeyFault::NotPinned { shown, pinned: pinned.clone() }) };
         }
-        let holds = |(recorded, _): (&PublicKey, Place)| recorded.key_data() == key.key_data();
+        let holds = |(recorded, _): (&PublicKey, KnownHostsPlace)| recorded.key_data() == key.key_data();
         if self.recorded(&self.exact).any(holds) {
             return Ok(());
         }
-        let recorded: Vec<_> = self.recorded(&self.exact).map(|(key, place)| (KeyPrint::of(key), place)).collect();
+        let recorded: Vec<_> = self.recorded(&self.exact).map(|(key, place)| (KeyPrint::from_key(key), place)).collect();
         if !recorded.is_empty() {
             return Err(HostKeyFault::Changed { shown, lookup: self.lookup.clone(), recorded });
         }
@@ -174,7 +174,7 @@ impl HostKeys {
             }
             Ok(lines) if lines.iter().any(|line| line.holds(key)) => Ok(()),
             Ok(lines) => {
-                let recorded = lines.iter().filter_map(|line| Some((KeyPrint::of(line.key.as_ref()?), place(file, line)))).collect();
+                let recorded = lines.iter().filter_map(|line| Some((KeyPrint::from_key(line.key.as_ref()?), place(file, line)))).collect();
                 Err(HostKeyFault::Changed { shown, lookup: self.lookup.clone(), recorded })
             }
             Err(source) => Err(HostKeyFault::NotRecorded { file: file.to_owned(), source }),
@@ -198,7 +198,7 @@ impl HostKeys {
     }
 
     #[allow(clippy::unused_self)]
-    fn recorded<'a>(&self, lines: &'a [(PathBuf, Line)]) -> impl Iterator<Item = (&'a PublicKey, Place)> {
+    fn recorded<'a>(&self, lines: &'a [(PathBuf, Line)]) -> impl Iterator<Item = (&'a PublicKey, KnownHostsPlace)> {
         lines
             .iter()
             .filter(|(_, line)| line.marker == Marker::HostKey)
@@ -217,8 +217,8 @@ fn known_hosts_files(target: &Target, surroundings: &Surroundings) -> Vec<PathBu
     user.into_iter().chain(global).collect()
 }
 
-fn place(file: &Path, line: &Line) -> Place {
-    Place { file: file.to_owned(), line: line.number }
+fn place(file: &Path, line: &Line) -> KnownHostsPlace {
+    KnownHostsPlace { file: file.to_owned(), line: line.number }
 }
 
 /// An RSA key serves all RSA signature algorithms.

@@ -14,7 +14,7 @@ pub struct KeyPrint {
 }
 
 impl KeyPrint {
-    pub(super) fn of(key: &PublicKey) -> Self {
+    pub(super) fn from_key(key: &PublicKey) -> Self {
         Self { algorithm: key.algorithm().to_string(), fingerprint: key.fingerprint(HashAlg::Sha256).to_string() }
     }
 }
@@ -27,14 +27,14 @@ impl fmt::Display for KeyPrint {
 
 /// A line of a known_hosts file.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Place {
+pub struct KnownHostsPlace {
     /// The file.
     pub file: PathBuf,
     /// The line, counted from 1.
     pub line: usize,
 }
 
-impl fmt::Display for Place {
+impl fmt::Display for KnownHostsPlace {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}:{}", self.file.display(), self.line)
     }
@@ -61,7 +61,7 @@ pub enum HostKeyFault {
         /// The host as known_hosts writes it.
         lookup: String,
         /// What is recorded, and where.
-        recorded: Vec<(KeyPrint, Place)>,
+        recorded: Vec<(KeyPrint, KnownHostsPlace)>,
     },
     /// The key is marked `@revoked`.
     #[error("its host key is revoked")]
@@ -69,7 +69,7 @@ pub enum HostKeyFault {
         /// What the host showed.
         shown: KeyPrint,
         /// Where it is revoked.
-        place: Place,
+        place: KnownHostsPlace,
     },
     /// The fingerprint that the cluster file pins is another one.
     #[error("its host key is not the pinned one")]
@@ -85,7 +85,7 @@ pub enum HostKeyFault {
         /// What the host showed.
         shown: KeyPrint,
         /// Where the authority stands.
-        place: Place,
+        place: KnownHostsPlace,
     },
     /// The pinned fingerprint is none.
     #[error("its pinned host key is not a SHA256 fingerprint")]
@@ -113,6 +113,6 @@ pub enum HostKeyFault {
     #[error("a revoked key of the host can't be read")]
     BrokenRevocation {
         /// The line.
-        place: Place,
+        place: KnownHostsPlace,
     },
 }

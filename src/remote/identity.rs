@@ -31,15 +31,15 @@ const AGENT_DEADLINE: Duration = Duration::from_secs(2);
 const GIVEN_KEY: &str = "ssh-privatekey";
 
 /// A key to offer.
-pub(super) enum Identity {
+pub(super) enum SshIdentity {
     File { key: Arc<PrivateKey>, path: PathBuf },
     Agent { key: PublicKey, comment: String },
 }
 
-impl Identity {
+impl SshIdentity {
     /// For messages: where the key is from and its fingerprint, never more.
     pub(super) fn describe(&self) -> String {
-        let print = |key: &PublicKey| super::host_key_fault::KeyPrint::of(key);
+        let print = |key: &PublicKey| super::host_key_fault::KeyPrint::from_key(key);
         match self {
             Self::File { key, path } => format!("{} ({})", path.display(), print(key.public_key())),
             Self::Agent { key, comment } => {
@@ -123,14 +123,14 @@ impl Surroundings {
 
 /// The identities to offer, in order, with the agent that holds some of them.
 #[derive(Default)]
-pub(super) struct Identities {
-    pub(super) offered: Vec<Identity>,
+pub(super) struct SshIdentities {
+    pub(super) offered: Vec<SshIdentity>,
     pub(super) agent: Option<AgentClient<UnixStream>>,
     /// Keys that were found and can't be used, and why.
     pub(super) skipped: Vec<String>,
 }
 
-impl Identities {
+impl SshIdentities {
     /// The key that the target names and nothing else; or, unless it has a password, those of its ssh_config; or the agent's keys and
     /// the usual files.
     pub(super) async fn gather(target: &Target, transport: &Transport) -> Result<Self, IdentityFault> {
@@ -207,7 +207,7 @@ impl Identities {
     }
 
     /// What the agent holds. One that is gone or does not answer is no reason to stop: there may be files.
-    async fn ask_agent(&mut self, socket: Option<&Path>) -> Vec<Identity> {
+    async fn ask_agent(&mut self, socket: Option<&Path>) -> Vec<SshIdentity> {
         let Some(socket) = socket else {
             return Vec::new();
         };
@@ -220,7 +220,9 @@ impl Identities {
             Ok(Ok((agent, identities))) => {
                 self.agent = Some(agent);
                 let usable = |identity| match identity {
-                    AgentIdentity::PublicKey { key, comment } if rsa_bits(&key) >= MIN_RSA_BITS => Some(Identity::Agent { key, comment }),
+                    AgentIdentity::PublicKey { key, comment } if rsa_bits(&key) >= MIN_RSA_BITS => {
+                        Some(SshIdentity::Agent { key, comment })
+                    }
                     AgentIdentity::PublicKey { .. } | AgentIdentity::Certificate { .. } => None,
                 };
                 return identities.into_iter().filter_map(usable).collect();
@@ -255,7 +257,7 @@ pub(crate) fn mode_if_open(metadata: &std::fs::Metadata) -> Option<u32> {
 }
 
 /// Reads and checks one key file.
-pub(super) fn load(path: &Path, passphrase: Option<&str>) -> Result<Identity, IdentityFault> {
+pub(super) fn load(path: &Path, passphrase: Option<&str>) -> Result<SshIdentity, IdentityFault> {
     let unreadable = |source| IdentityFault::Unreadable { path: path.to_owned(), source };
     let metadata = std::fs::metadata(path).map_err(unreadable)?;
     let not_a_key = |reason: String| IdentityFault::NotAKey { path: path.to_owned(), reason };
@@ -285,14 +287,14 @@ pub(crate) fn given_key_fault(key: &Secret) -> Option<IdentityFault> {
 }
 
 /// A key that stands in the user's files. Nobody is asked for its passphrase: it is for machines.
-fn given(key: &Secret) -> Result<Identity, IdentityFault> {
+fn given(key: &Secret) -> Result<SshIdentity, IdentityFault> {
     let path = Path::new(GIVEN_KEY);
     let text = std::str::from_utf8(key.expose());
     decode(text.map_err(|_| IdentityFault::NotAKey { path: path.to_owned(), reason: "it is not text".to_owned() })?, path, None)
 }
 
 /// Checks a key; `path` says where it is from.
-fn decode(text: &str, path: &Path, passphrase: Option<&str>) -> Result<Identity, IdentityFault> {
+fn decode(text: &str, path: &Path, passphrase: Option<&str>) -> Result<SshIdentity, IdentityFault> {
     let not_a_key = |reason: String| IdentityFault::NotAKey { path: path.to_owned(), reason };
     let decoded = decode_secret_key(text, passphrase).or_else(|error| match error {
         KeyError::SshKey(SshKeyError::Encoding(EncodingError::Length)) => short_scalar::decode(text, passphrase).ok_or(error),
@@ -313,7 +315,7 @@ fn decode(text: &str, path: &Path, passphrase: Option<&str>) -> Result<Identity,
     };
     match rsa_bits(key.public_key()) {
         bits if bits < MIN_RSA_BITS => Err(IdentityFault::TooShort { path: path.to_owned(), bits }),
-        _ => Ok(Identity::File { key: Arc::new(key), path: path.to_owned() }),
+        _ => Ok(SshIdentity::File { key: Arc::new(key), path: path.to_owned() }),
     }
 }
 

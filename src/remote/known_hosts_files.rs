@@ -26,7 +26,7 @@ struct Stamp {
 
 impl Stamp {
     /// Nothing for what is no regular file: that says something else each time.
-    fn of(metadata: &Metadata) -> Option<Self> {
+    fn from_metadata(metadata: &Metadata) -> Option<Self> {
         metadata.is_file().then(|| Self {
             inode: (metadata.dev(), metadata.ino()),
             length: metadata.len(),
@@ -43,7 +43,7 @@ impl KnownHostsFiles {
     /// The system's, if it can't be read.
     pub(super) fn read(&self, path: &Path) -> io::Result<Arc<KnownHosts>> {
         // Taken before the content is read: what is written meanwhile makes the stamp an old one.
-        let stamp = Stamp::of(&fs::metadata(path)?);
+        let stamp = Stamp::from_metadata(&fs::metadata(path)?);
         let mut files = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some((known, lines)) = files.get(path)
             && stamp == Some(*known)

@@ -4,13 +4,13 @@ use std::time::Duration;
 
 /// 128 random bits in hexadecimal. Lines that carry it can only come from the script that was sent with it.
 #[derive(Clone, PartialEq, Eq)]
-pub(super) struct Nonce(String);
+pub(super) struct ScriptNonce(String);
 
 /// The system gave no randomness.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct NoRandomness;
 
-impl Nonce {
+impl ScriptNonce {
     pub(super) fn new() -> Result<Self, NoRandomness> {
         let mut bytes = [0; 16];
         getrandom::fill(&mut bytes).map_err(|_| NoRandomness)?;
@@ -23,7 +23,7 @@ impl Nonce {
     }
 }
 
-impl fmt::Display for Nonce {
+impl fmt::Display for ScriptNonce {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.0)
     }

@@ -39,7 +39,7 @@ impl Scan {
     ///
     /// # Errors
     /// [`ConnectError`] if it can't be reached.
-    pub async fn of(target: &Target, deadlines: &Deadlines, transport: &Transport) -> Result<Self, ConnectError> {
+    pub async fn ask(target: &Target, deadlines: &Deadlines, transport: &Transport) -> Result<Self, ConnectError> {
         let journey = Journey { deadlines, transport };
         // Nothing is added while we look.
         let strict = Target { host_key_checking: HostKeyChecking::Strict, known_hosts_file: None, ..target.clone() };
@@ -55,11 +55,11 @@ impl Scan {
             match journey.meet(target, Arc::clone(&host_keys)).await {
                 Ok(session) => session.close().await,
                 Err(fault) if matches!(&*fault.fault, ConnectFault::NoCommonAlgorithm { .. }) => continue,
-                Err(fault) => return Err(ConnectError::of(target, fault)),
+                Err(fault) => return Err(ConnectError::from_hop_fault(target, fault)),
             }
             let Some(key) = host_keys.shown().cloned() else { continue };
             let line = known_hosts::line(known.lookup(), &key).unwrap_or_default();
-            keys.push(ShownKey { print: KeyPrint::of(&key), line, fault: known.verify(&key).err(), key });
+            keys.push(ShownKey { print: KeyPrint::from_key(&key), line, fault: known.verify(&key).err(), key });
         }
         Ok(Self { lookup: known.lookup().to_owned(), keys, file })
     }
@@ -83,10 +83,10 @@ impl Scan {
 
 /// One list for each type of key, since a server shows one key for each question.
 fn by_type() -> [Vec<Algorithm>; 3] {
-    let of = |wanted: fn(&Algorithm) -> bool| ALGORITHMS.iter().filter(|algorithm| wanted(algorithm)).cloned().collect();
+    let algorithms_of = |wanted: fn(&Algorithm) -> bool| ALGORITHMS.iter().filter(|algorithm| wanted(algorithm)).cloned().collect();
     [
-        of(|algorithm| matches!(algorithm, Algorithm::Ed25519)),
-        of(|algorithm| matches!(algorithm, Algorithm::Ecdsa { .. })),
-        of(|algorithm| matches!(algorithm, Algorithm::Rsa { .. })),
+        algorithms_of(|algorithm| matches!(algorithm, Algorithm::Ed25519)),
+        algorithms_of(|algorithm| matches!(algorithm, Algorithm::Ecdsa { .. })),
+        algorithms_of(|algorithm| matches!(algorithm, Algorithm::Rsa { .. })),
     ]
 }

@@ -2,7 +2,7 @@
 //!
 //! sshd hands a command to the login shell, which may be anything. So the command is one of four constants that mean the same to
 //! sh, bash, zsh, csh, tcsh and fish; all that differs travels by standard input, where nobody but our own `/bin/sh` reads it.
-use super::nonce::Nonce;
+use super::nonce::ScriptNonce;
 use std::fmt::Write as _;
 use zeroize::Zeroizing;
 
@@ -58,13 +58,13 @@ impl Script {
 
     /// The text for a shell that reads its script from standard input: one function, called on the last line. A script that was
     /// cut off on its way therefore does nothing.
-    pub(super) fn for_run(&self, nonce: &Nonce) -> Zeroizing<String> {
+    pub(super) fn for_run(&self, nonce: &ScriptNonce) -> Zeroizing<String> {
         self.framed(nonce, if self.gathered { GATHERED } else { "( kokctl_script ) </dev/null; kokctl_status=$?" })
     }
 
     /// The text for [`LOADER`]: the second stage of the loader, the script, its end line. Whatever follows on the same stream is
     /// the script's standard input, to the byte: `read` takes no more than its line from a pipe.
-    pub(super) fn for_stream(&self, nonce: &Nonce) -> Zeroizing<String> {
+    pub(super) fn for_stream(&self, nonce: &ScriptNonce) -> Zeroizing<String> {
         // What a consumer leaves, such as the padding of an archive, is read too: so success means that all was sent. A consumer
         // that failed need not be sent the rest.
         let call = "( kokctl_script ); kokctl_status=$?; [ \"$kokctl_status\" != 0 ] || cat >/dev/null";
@@ -72,11 +72,11 @@ impl Script {
     }
 
     /// The same for a script that has nothing to read but the end of its input, and does not wait for that.
-    pub(super) fn for_attended(&self, nonce: &Nonce) -> Zeroizing<String> {
+    pub(super) fn for_attended(&self, nonce: &ScriptNonce) -> Zeroizing<String> {
         self.loaded(nonce, "( kokctl_script ); kokctl_status=$?")
     }
 
-    fn loaded(&self, nonce: &Nonce, call: &str) -> Zeroizing<String> {
+    fn loaded(&self, nonce: &ScriptNonce, call: &str) -> Zeroizing<String> {
         let script = self.framed(nonce, call);
         let mut text = Zeroizing::new(String::with_capacity(script.len() + 512));
         // The command substitution would drop a trailing newline, so it carries an x behind it.
@@ -90,7 +90,7 @@ impl Script {
         text
     }
 
-    fn framed(&self, nonce: &Nonce, call: &str) -> Zeroizing<String> {
+    fn framed(&self, nonce: &ScriptNonce, call: &str) -> Zeroizing<String> {
         let mut text = Zeroizing::new(String::with_capacity(self.body.len() + 1024));
         // Both streams are marked, so that what a login shell said before is told apart from what the script says.
         let _ = writeln!(text, "printf '\\n{}\\n'; printf '\\n{}\\n' >&2", begin_mark(nonce), begin_mark(nonce));
@@ -108,12 +108,12 @@ impl Script {
 }
 
 /// The line behind which a script's output begins.
-pub(super) fn begin_mark(nonce: &Nonce) -> String {
+pub(super) fn begin_mark(nonce: &ScriptNonce) -> String {
     format!("kokctl-begin-{nonce}")
 }
 
 /// The line, followed by the exit status, before which a script's output ended.
-pub(super) fn end_mark(nonce: &Nonce) -> String {
+pub(super) fn end_mark(nonce: &ScriptNonce) -> String {
     format!("kokctl-end-{nonce}")
 }
 

@@ -1,5 +1,5 @@
 //! What is below SSH: a TCP connection, or a channel of a bastion.
-use super::error::{ConnectFault, Phase};
+use super::error::{ConnectFault, ConnectPhase};
 use super::target::{AddressFamily, Target};
 use super::text::printable;
 use std::collections::VecDeque;
@@ -69,7 +69,7 @@ impl Socket {
     /// A TCP connection to the target's address, the first of them that answers.
     pub(super) async fn connect(target: &Target, after: Duration) -> Result<Self, ConnectFault> {
         let stream = match tokio::time::timeout(after, dial(target)).await {
-            Err(_) => return Err(ConnectFault::TimedOut { phase: Phase::Connecting, after }),
+            Err(_) => return Err(ConnectFault::TimedOut { phase: ConnectPhase::Connecting, after }),
             Ok(result) => result?,
         };
         let configured = stream.set_nodelay(true).and_then(|()| {
@@ -210,7 +210,7 @@ impl Greeting {
     }
 
     /// What came instead.
-    pub(super) fn said(&self) -> Option<String> {
+    pub(super) fn received_text(&self) -> Option<String> {
         let kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         Some(printable(&kept)).filter(|text| !text.is_empty())
     }

@@ -1,5 +1,5 @@
 //! Where and as whom to connect, and how long to wait.
-use super::host_key_fault::Place;
+use super::host_key_fault::KnownHostsPlace;
 use kok_crds::Secret;
 pub use kok_crds::model::HostKeyChecking;
 use std::path::PathBuf;
@@ -68,21 +68,21 @@ pub struct Configured {
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Origin {
     /// `HostName`.
-    pub address: Option<Place>,
+    pub address: Option<KnownHostsPlace>,
     /// `Port`.
-    pub port: Option<Place>,
+    pub port: Option<KnownHostsPlace>,
     /// `User`.
-    pub user: Option<Place>,
+    pub user: Option<KnownHostsPlace>,
 }
 
 impl Origin {
     /// In words; nothing where no line has decided anything.
     #[must_use]
-    pub fn told(&self) -> Option<String> {
+    pub fn description(&self) -> Option<String> {
         let parts = [("the address", "HostName", &self.address), ("the port", "Port", &self.port), ("the user", "User", &self.user)];
-        let said =
+        let reasons =
             parts.into_iter().filter_map(|(what, keyword, place)| Some(format!("{what} is that of {keyword} at {}", place.as_ref()?)));
-        Some(said.collect::<Vec<_>>().join(", ")).filter(|said| !said.is_empty())
+        Some(reasons.collect::<Vec<_>>().join(", ")).filter(|text| !text.is_empty())
     }
 }
 

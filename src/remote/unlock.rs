@@ -1,5 +1,5 @@
 //! Encrypted private keys, opened once.
-use super::identity::{Identity, Surroundings, load};
+use super::identity::{SshIdentity, Surroundings, load};
 use super::identity_fault::IdentityFault;
 use super::passphrase::{self, Passphrases};
 use super::text::printable;
@@ -41,7 +41,7 @@ impl Surroundings {
 
 impl UnlockedKeys {
     /// A key, with its passphrase if it is encrypted.
-    pub(super) async fn load(&self, path: &Path, passphrases: &Passphrases) -> Result<Identity, IdentityFault> {
+    pub(super) async fn load(&self, path: &Path, passphrases: &Passphrases) -> Result<SshIdentity, IdentityFault> {
         match load(path, None) {
             Err(fault @ IdentityFault::Encrypted { .. }) => self.unlock(path, passphrases, fault).await,
             result => result,
@@ -49,10 +49,15 @@ impl UnlockedKeys {
     }
 
     /// An encrypted key with its passphrase. `encrypted` is what to say where there is none.
-    pub(super) async fn unlock(&self, path: &Path, passphrases: &Passphrases, encrypted: IdentityFault) -> Result<Identity, IdentityFault> {
+    pub(super) async fn unlock(
+        &self,
+        path: &Path,
+        passphrases: &Passphrases,
+        encrypted: IdentityFault,
+    ) -> Result<SshIdentity, IdentityFault> {
         let mut unlocked = self.0.lock().await;
         let from = |unlocked: &Unlocked| match unlocked {
-            Unlocked::Key(key) => Ok(Identity::File { key: Arc::clone(key), path: path.to_owned() }),
+            Unlocked::Key(key) => Ok(SshIdentity::File { key: Arc::clone(key), path: path.to_owned() }),
             Unlocked::WrongPassphrase => Err(IdentityFault::WrongPassphrase { path: path.to_owned() }),
             Unlocked::NotGiven => Err(IdentityFault::NotGiven { path: path.to_owned() }),
         };
@@ -79,8 +84,8 @@ fn unlock_with(path: &Path, passphrases: &Passphrases, encrypted: IdentityFault)
     /// As often as ssh(1) asks.
     const TRIES: usize = 3;
     let open = |passphrase: &str| match load(path, Some(passphrase))? {
-        Identity::File { key, .. } => Ok(key),
-        Identity::Agent { .. } => Err(IdentityFault::WrongPassphrase { path: path.to_owned() }),
+        SshIdentity::File { key, .. } => Ok(key),
+        SshIdentity::Agent { .. } => Err(IdentityFault::WrongPassphrase { path: path.to_owned() }),
     };
     match passphrases {
         Passphrases::Nobody => Err(encrypted),

@@ -10,7 +10,7 @@ use kok_tasks::secret_name::SecretName;
 use kok_tasks::shell::quote;
 
 use super::hosts::{Acted, Answer, Order};
-use super::schedule::Lane;
+use super::schedule::HostLane;
 use super::secrets::Secrets;
 use crate::remote::Output;
 
@@ -50,8 +50,8 @@ impl<'a> Batch<'a> {
 
     fn lane(&self) -> &'static str {
         match self.order.lane {
-            Lane::Streams => UPLOADS,
-            Lane::Scripts | Lane::Waits => "scripts",
+            HostLane::Streams => UPLOADS,
+            HostLane::Scripts | HostLane::Waits => "scripts",
         }
     }
 
@@ -69,7 +69,7 @@ impl<'a> Batch<'a> {
         let mut text = format!("{PRELUDE}{}", section_marker(&self.nonce));
         // What is uploaded has come by the order's deadline, or never comes; a job is waited for beyond it.
         let deadline = self.order.deadline.as_secs();
-        let limit = if self.order.lane == Lane::Streams { deadline } else { deadline.max(JOB_SECONDS) };
+        let limit = if self.order.lane == HostLane::Streams { deadline } else { deadline.max(JOB_SECONDS) };
         text.push_str(&format!("kokctl_run={}\nkokctl_attempt={}\nkokctl_limit={limit}\n", quote(&writer.run), self.order.attempt));
         text.push_str(&begin_script(&writer.line, self.lane(), WAIT_SECONDS));
         text.push_str("failed=\n");
@@ -130,28 +130,29 @@ impl<'a> Batch<'a> {
     /// What the script said: of each step how acting ended, and what the second look saw.
     pub(super) fn read(&self, output: &Output, secrets: &Secrets) -> Result<Answer, ParseError> {
         let sections = sections(&self.nonce, &output.stdout);
-        let of = |name: &str, index: usize| {
+        let section_of = |name: &str, index: usize| {
             let wanted = index.to_string();
             sections.iter().find(move |section| section.name == name && section.argument.split(' ').next() == Some(wanted.as_str()))
         };
-        let acted = (0..self.order.steps.len()).map(|index| match of("result", index) {
+        let acted = (0..self.order.steps.len()).map(|index| match section_of("result", index) {
             None => Acted::NotBegun,
             Some(result) if result.argument.ends_with(" 0") => Acted::Ended,
             Some(result) => {
                 let text = |section: &Section<'_>| String::from_utf8_lossy(section.body).trim().to_owned();
                 let is_flush = result.argument.ends_with(UNFLUSHED);
                 let flush = sections.iter().find(|section| section.name == UNFLUSHED).filter(|_| is_flush);
-                let said = flush.or_else(|| of("output", index)).map(text).unwrap_or_default();
-                Acted::Failed(last_lines(&secrets.redact(&said)))
+                let words = flush.or_else(|| section_of("output", index)).map(text).unwrap_or_default();
+                Acted::Failed(last_lines(&secrets.redact(&words)))
             }
         });
-        let said = self.order.steps.iter().enumerate().filter(|(_, (step, _))| step.is_told()).filter_map(|(index, _)| {
-            let ended = of("result", index).is_some_and(|result| result.argument.ends_with(" 0"));
-            let said = of("output", index).filter(|_| ended).map(|section| String::from_utf8_lossy(section.body).trim().to_owned())?;
-            Some((index, last_lines(&secrets.redact(&said)))).filter(|(_, said)| !said.is_empty())
+        let outputs = self.order.steps.iter().enumerate().filter(|(_, (step, _))| step.is_told()).filter_map(|(index, _)| {
+            let ended = section_of("result", index).is_some_and(|result| result.argument.ends_with(" 0"));
+            let words =
+                section_of("output", index).filter(|_| ended).map(|section| String::from_utf8_lossy(section.body).trim().to_owned())?;
+            Some((index, last_lines(&secrets.redact(&words)))).filter(|(_, words)| !words.is_empty())
         });
-        let said = said.collect();
-        Ok(Answer { acted: acted.collect(), said, seen: self.seen(output)?, restarted: false })
+        let outputs = outputs.collect();
+        Ok(Answer { acted: acted.collect(), outputs, seen: self.seen(output)?, restarted: false })
     }
 
     fn seen(&self, output: &Output) -> Result<Observations, ParseError> {
@@ -177,8 +178,8 @@ impl<'a> Batch<'a> {
         // Jobs belong to one lane. Whoever has not its lock could take the input of a job that is only about to begin for what is left of one.
         // And an upload that nobody has heard of has lost the connection that it reads.
         let (uploads, jobs) = match self.order.lane {
-            Lane::Streams => (format!("{END_UPLOADS}flock -x -w {UPLOAD_SECONDS} 8 || end_uploads\n"), ":".to_owned()),
-            Lane::Scripts | Lane::Waits => (String::new(), format!("jobs_end {patience_seconds} || echo job")),
+            HostLane::Streams => (format!("{END_UPLOADS}flock -x -w {UPLOAD_SECONDS} 8 || end_uploads\n"), ":".to_owned()),
+            HostLane::Scripts | HostLane::Waits => (String::new(), format!("jobs_end {patience_seconds} || echo job")),
         };
         Ok(format!(
             "{PRELUDE}{marker}kokctl_holder={line}\nmark boot\nboot=$(cat /proc/sys/kernel/random/boot_id)\necho \"$boot\"\n\
@@ -205,20 +206,20 @@ impl<'a> Batch<'a> {
             let named = sections.iter().filter(move |section| section.name == name);
             named.map(|section| String::from_utf8_lossy(section.body).into_owned())
         };
-        if let Some(line) = text("held").find_map(|said| said.trim().strip_prefix("another:").map(|line| line.trim().to_owned())) {
+        if let Some(line) = text("held").find_map(|words| words.trim().strip_prefix("another:").map(|line| line.trim().to_owned())) {
             return Ok(Settled::Held(line));
         }
-        if text("busy").any(|said| !said.trim().is_empty()) {
+        if text("busy").any(|words| !words.trim().is_empty()) {
             return Ok(Settled::AtWork);
         }
-        let unflushed = text(UNFLUSHED).map(|said| said.trim().to_owned()).find(|said| !said.is_empty());
+        let unflushed = text(UNFLUSHED).map(|words| words.trim().to_owned()).find(|words| !words.is_empty());
         let restarted = text("boot").all(|now| now.trim() != boot);
         let records: Vec<Record> = text("record").filter_map(|text| Record::parse(&text)).collect();
         let acted = self.order.steps.iter().map(|(step, act)| {
             // A disk that takes nothing is no work under way: nobody is helped by waiting for it.
             let renames = act.script().is_some_and(|script| !script.folders().is_empty());
-            if let Some(said) = unflushed.as_ref().filter(|_| renames) {
-                return Acted::Failed(last_lines(&secrets.redact(said)));
+            if let Some(reason) = unflushed.as_ref().filter(|_| renames) {
+                return Acted::Failed(last_lines(&secrets.redact(reason)));
             }
             let attempt = format!("{} {} {}", writer.run, step.id, self.order.attempt);
             match records.iter().find(|record| record.attempt == attempt).map(|record| (record.code, &record.output)) {
@@ -228,7 +229,7 @@ impl<'a> Batch<'a> {
                 Some((None, _)) | None => Acted::Unknown,
             }
         });
-        Ok(Settled::Answered(Box::new(Answer { acted: acted.collect(), said: Vec::new(), seen, restarted })))
+        Ok(Settled::Answered(Box::new(Answer { acted: acted.collect(), outputs: Vec::new(), seen, restarted })))
     }
 }
 
@@ -282,8 +283,8 @@ const TOLD_LINES: usize = 12;
 const TOLD_BYTES: usize = 4096;
 
 /// The end of what was said: the cause stands there. A line that is too long loses its beginning.
-fn last_lines(said: &str) -> String {
-    let lines: Vec<&str> = said.lines().filter(|line| !line.trim().is_empty()).collect();
+fn last_lines(output: &str) -> String {
+    let lines: Vec<&str> = output.lines().filter(|line| !line.trim().is_empty()).collect();
     let last = lines.get(lines.len().saturating_sub(TOLD_LINES)..).unwrap_or_default().join("\n");
     let start = last.ceil_char_boundary(last.len().saturating_sub(TOLD_BYTES));
     if start == 0 { last } else { format!("…{}", last.get(start..).unwrap_or_default()) }

@@ -22,7 +22,7 @@ use crate::failure::Failure;
 use crate::pools::Pools;
 
 /// What carrying out a plan needs besides it.
-pub struct Means<'a> {
+pub struct PlanMeans<'a> {
     /// The cluster that the plan is of.
     pub cluster: &'a Cluster,
     /// The connections.
@@ -67,7 +67,7 @@ fn writers(cluster: &Cluster) -> Vec<String> {
 ///
 /// # Errors
 /// [`Failure`]s if hosts can't be taken; nothing of this plan has been done then, and all hosts have been let go.
-pub async fn carry_out(plan: &Plan, means: Means<'_>, held: &mut Held, events: &Events) -> Result<Carried, Vec<Failure>> {
+pub async fn carry_out(plan: &Plan, means: PlanMeans<'_>, held: &mut Held, events: &Events) -> Result<Carried, Vec<Failure>> {
     let mut stop = means.stop;
     let hosts = taken_by(plan, means.whole);
     held.reached_by(means.links);
@@ -117,6 +117,6 @@ fn stopped_before_the_first_change(plan: &Plan, events: &Events) -> Outcome {
     let mut not_begun = BTreeMap::new();
     plan.changes().for_each(|(step, _)| *not_begun.entry(step.host.clone()).or_default() += 1);
     let outcome = Outcome { blocked, stopped: Some(because), not_begun, ..Outcome::default() };
-    events.send(outcome.told(events.milliseconds()));
+    events.send(outcome.to_event(events.milliseconds()));
     outcome
 }

@@ -5,9 +5,9 @@
 //!
 //! A step whose outcome nobody heard is never begun again before the host has said what became of it.
 
-mod again;
 mod failed;
 mod gate;
+mod repeated;
 mod seeded;
 mod start;
 mod stop;
@@ -27,16 +27,16 @@ use tokio::sync::watch;
 use tokio::task::{JoinError, JoinSet};
 use tokio::time::Instant;
 
-use super::hosts::{Acted, Answer, Hosts, Order, Trouble};
+use super::hosts::{Acted, Answer, Hosts, Order, OrderTrouble};
 use super::outcome::Outcome;
 use super::schedule::{Schedule, Status};
 use super::wish::{Stop, wished};
 use crate::event::{EventKind, Events};
 use crate::pools::Pools;
-use again::Again;
 use gate::{Gates, Viewed};
+use repeated::RepeatedSteps;
 use seeded::seeded;
-use trouble::Cause;
+use trouble::UnheardCause;
 use waits::Wait;
 
 /// A kubelet is not started twice within such a time.
@@ -75,16 +75,16 @@ pub(super) struct Dispatcher<'a, H> {
     /// When kubelets were started that were looked at, by their hosts' clocks, and when that was heard.
     kubelets_started: BTreeMap<String, (i128, Instant)>,
     gates: Gates,
-    again: Again,
+    repeated: RepeatedSteps,
     stopping: bool,
     outcome: Outcome,
 }
 
 /// What a worker says when it is done.
 enum Message {
-    Acted { order: Order, result: Result<Answer, Trouble> },
-    Settled { order: Order, cause: Cause, result: Result<Answer, Trouble> },
-    Looked { host: String, result: Result<Observations, Trouble> },
+    Acted { order: Order, result: Result<Answer, OrderTrouble> },
+    Settled { order: Order, cause: UnheardCause, result: Result<Answer, OrderTrouble> },
+    Looked { host: String, result: Result<Observations, OrderTrouble> },
     Viewed(Viewed),
 }
 
@@ -118,7 +118,7 @@ impl<'a, H: Hosts> Dispatcher<'a, H> {
             waits: BTreeMap::new(),
             kubelets_started: BTreeMap::new(),
             gates: Gates::default(),
-            again: Again::default(),
+            repeated: RepeatedSteps::default(),
             stopping: false,
             outcome: Outcome::default(),
         }
@@ -169,7 +169,7 @@ impl<'a, H: Hosts> Dispatcher<'a, H> {
         self.working.abort_all();
         self.outcome.blocked += self.schedule.pending();
         self.outcome.not_begun = self.not_begun();
-        self.events.send(self.outcome.told(self.events.milliseconds()));
+        self.events.send(self.outcome.to_event(self.events.milliseconds()));
         self.outcome
     }
 
@@ -201,15 +201,15 @@ impl<'a, H: Hosts> Dispatcher<'a, H> {
     }
 
     /// Decides about each step of an order. `cause` says why nobody heard of it at first.
-    fn judge(&mut self, order: &Order, answer: Answer, cause: Option<&Cause>) {
+    fn judge(&mut self, order: &Order, answer: Answer, cause: Option<&UnheardCause>) {
         self.remember(&order.host, &answer.seen);
-        for (step, said) in answer.said.iter().filter_map(|(index, said)| Some((&order.steps.get(*index)?.0, said))) {
+        for (step, output) in answer.outputs.iter().filter_map(|(index, output)| Some((&order.steps.get(*index)?.0, output))) {
             let (step, host) = (step.id.to_string(), order.host.clone());
-            self.events.send(EventKind::HookSaid { step, host, said: said.clone() });
+            self.events.send(EventKind::HookSaid { step, host, said: output.clone() });
         }
         let failed_before = self.outcome.failed.len();
         for ((step, _), acted) in order.steps.iter().zip(answer.acted) {
-            if let Some(error) = self.again.is_given_up(&step.id) {
+            if let Some(error) = self.repeated.is_given_up(&step.id) {
                 self.fail(&step.id, &error, false);
                 continue;
             }
@@ -225,8 +225,8 @@ impl<'a, H: Hosts> Dispatcher<'a, H> {
                 (Acted::Ended, Verdict::Differs(change)) if self.is_until(&step.id) => self.park(step, &change.because),
                 (Acted::Ended, Verdict::Differs(change)) => self.still_to_do(&step.id, &change.because),
                 (Acted::Ended, Verdict::Unseen) => self.fail(&step.id, "it was done, but nobody looked whether it is", false),
-                (Acted::Failed(said), _) if self.gives_up(&step.id, &said) => {}
-                (Acted::Failed(said), _) => self.fail(&step.id, &said, false),
+                (Acted::Failed(reason), _) if self.gives_up(&step.id, &reason) => {}
+                (Acted::Failed(reason), _) => self.fail(&step.id, &reason, false),
                 // Another step of the script failed first. It is not this one's fault: it may begin in the next script.
                 (Acted::NotBegun, _) => self.schedule.set(&step.id, Status::Pending),
                 (Acted::Unknown, _) if seeded!(UnheardIsDone) => self.done(&step.id),

@@ -169,14 +169,14 @@ fn boot_of(output: &Output) -> String {
 }
 
 fn not_taken(host: &str, output: &Output) -> Failure {
-    let said = output.reason().unwrap_or_default();
+    let reason = output.reason().unwrap_or_default();
     let failure = match output.status {
         ExitStatus::Exited(BUSY) => {
-            let failure = Failure::new(Kind::Host, said).due(Cause::Passing);
+            let failure = Failure::new(Kind::Host, reason).due(Cause::Passing);
             failure.hint("wait for it, or look at `systemctl list-units 'kokctl-job-*'` there")
         }
         _ => Failure::new(Kind::Host, "the holder's record can't be written")
-            .because(said)
+            .because(reason)
             .hint("look at the disk of the host: /var/lib/kokctl has to be writable"),
     };
     failure.at(format!("host {host}"))
@@ -191,7 +191,7 @@ async fn release(door: &impl Door, held: &mut Held, events: &Events) {
         still_held.entry(because).or_default().insert(host);
     }
     for (because, hosts) in still_held {
-        events.send(EventKind::Warning(still_held_for(&hosts, because).told()));
+        events.send(EventKind::Warning(still_held_for(&hosts, because).to_record()));
     }
     held.end();
 }

@@ -6,13 +6,13 @@ use kok_tasks::observe::{Looks, Observations};
 use kok_tasks::plan::Step;
 use kok_tasks::resources::Act;
 
-use super::schedule::Lane;
+use super::schedule::HostLane;
 
 /// Steps of one host that are done by one script.
 #[derive(Debug, Clone)]
 pub(super) struct Order {
     pub(super) host: String,
-    pub(super) lane: Lane,
+    pub(super) lane: HostLane,
     pub(super) steps: Vec<(Step, Act)>,
     /// How often the first of the steps was begun, this time included.
     pub(super) attempt: u32,
@@ -38,7 +38,7 @@ pub(super) struct Answer {
     /// Of each step, in the order of the steps.
     pub(super) acted: Vec<Acted>,
     /// What was printed by steps of which that is told, by their places among the steps.
-    pub(super) said: Vec<(usize, String)>,
+    pub(super) outputs: Vec<(usize, String)>,
     /// What the second look saw.
     pub(super) seen: Observations,
     /// Whether the host was started anew since the run began.
@@ -47,7 +47,7 @@ pub(super) struct Answer {
 
 /// Why an order has no answer.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Trouble {
+pub(super) enum OrderTrouble {
     /// The link broke or was not there. Whether anything was begun is known or not; looking again tells.
     Lost { because: String, begun: bool },
     /// No end within the deadline. It may still be at work.
@@ -68,14 +68,14 @@ pub(super) enum Trouble {
 /// Reaches hosts.
 pub(super) trait Hosts: Send + Sync + 'static {
     /// Carries out an order, and looks at what became of it.
-    fn act(&self, order: &Order) -> impl Future<Output = Result<Answer, Trouble>> + Send;
+    fn act(&self, order: &Order) -> impl Future<Output = Result<Answer, OrderTrouble>> + Send;
 
     /// After an order without an answer: reaches the host again, waits until nothing of the order is at work any more (at the most
     /// `patience`), and says what is known of it. Acts never.
-    fn settle(&self, order: &Order, patience: Duration) -> impl Future<Output = Result<Answer, Trouble>> + Send;
+    fn settle(&self, order: &Order, patience: Duration) -> impl Future<Output = Result<Answer, OrderTrouble>> + Send;
 
     /// Looks at a host.
-    fn look(&self, host: &str, looks: Looks) -> impl Future<Output = Result<Observations, Trouble>> + Send;
+    fn look(&self, host: &str, looks: Looks) -> impl Future<Output = Result<Observations, OrderTrouble>> + Send;
 
     /// Whether there is a connection to a host at all: to those that are no part of the run there is none.
     fn reaches(&self, host: &str) -> bool;

@@ -42,7 +42,7 @@ impl Link {
     pub(super) async fn open(target: Target, transport: &Transport) -> Result<Self, ConnectError> {
         let began = Instant::now();
         let scripts = Connection::open(&target, &Deadlines::default(), transport).await?;
-        let scripts = Slot::of(scripts);
+        let scripts = Slot::with_connection(scripts);
         Ok(Self {
             target,
             transport: transport.clone(),
@@ -127,7 +127,7 @@ struct Held {
 }
 
 impl Slot {
-    fn of(connection: Connection) -> Self {
+    fn with_connection(connection: Connection) -> Self {
         Self(Mutex::new(Held { connection: Some(connection), ..Held::default() }))
     }
 

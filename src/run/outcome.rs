@@ -34,7 +34,7 @@ pub struct Outcome {
 impl Outcome {
     /// How it is told.
     #[must_use]
-    pub fn told(&self, took_milliseconds: u64) -> EventKind {
+    pub fn to_event(&self, took_milliseconds: u64) -> EventKind {
         EventKind::RunFinished {
             done: self.done,
             failed: self.failed.len(),

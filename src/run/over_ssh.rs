@@ -15,7 +15,7 @@ use kok_tasks::resources::Act;
 use kok_tasks::secret_name::SecretName;
 
 use super::batch::{Batch, Settled, Writer};
-use super::hosts::{Answer, Hosts, Order, Trouble};
+use super::hosts::{Answer, Hosts, Order, OrderTrouble};
 use super::link::{Link, Links};
 use super::probe::look;
 use super::progress::Counted;
@@ -43,25 +43,25 @@ pub(super) struct OverSsh {
 }
 
 impl OverSsh {
-    fn link(&self, host: &str) -> Result<&Arc<Link>, Trouble> {
-        let missing = || Trouble::Failed { because: format!("there is no connection to {host}"), unknown: false };
+    fn link(&self, host: &str) -> Result<&Arc<Link>, OrderTrouble> {
+        let missing = || OrderTrouble::Failed { because: format!("there is no connection to {host}"), unknown: false };
         self.links.get(host).ok_or_else(missing)
     }
 
-    async fn send(&self, order: &Order, script: Script, deadline: Duration) -> Result<Output, Trouble> {
+    async fn send(&self, order: &Order, script: Script, deadline: Duration) -> Result<Output, OrderTrouble> {
         let connection = self.link(&order.host)?.scripts().await.map_err(gone)?;
         connection.run(script, deadline).await.map_err(broken)
     }
 
-    async fn stream(&self, order: &Order, script: Script, artifact: &Artifact) -> Result<Output, Trouble> {
-        let failed = |because: String| Trouble::Failed { because, unknown: false };
+    async fn stream(&self, order: &Order, script: Script, artifact: &Artifact) -> Result<Output, OrderTrouble> {
+        let failed = |because: String| OrderTrouble::Failed { because, unknown: false };
         let Some(bundle) = &self.bundle else { return Err(failed("there is no bundle to take it from".to_owned())) };
         let file = bundle.read(artifact).map_err(|error| failed(format!("{}: {error}", artifact.title)))?;
         let link = self.link(&order.host)?;
         // Data has a connection of its own. If that can't be opened, the one for scripts says whether the host is gone.
         let connection = match link.bulk().await {
             Ok(connection) => connection,
-            Err(error) => return Err(Trouble::Lost { because: Failure::from(error).one_line(), begun: false }),
+            Err(error) => return Err(OrderTrouble::Lost { because: Failure::from(error).one_line(), begun: false }),
         };
         let step = order.steps.first().map(|(step, _)| step.id.to_string()).unwrap_or_default();
         let counted = Counted::new(file, self.events.clone(), step, artifact.size);
@@ -70,7 +70,7 @@ impl OverSsh {
 }
 
 impl Hosts for OverSsh {
-    async fn act(&self, order: &Order) -> Result<Answer, Trouble> {
+    async fn act(&self, order: &Order) -> Result<Answer, OrderTrouble> {
         let batch = Batch::new(order, nonce()?);
         if order.steps.iter().any(|(step, _)| matches!(step.action, Action::Operation(Operation::Reboot(_)))) {
             self.link(&order.host)?.wait_at_least(order.deadline);
@@ -82,43 +82,43 @@ impl Hosts for OverSsh {
             Some((_, Act::Stream { artifact, .. })) => self.stream(order, script, artifact).await?,
             _ => self.send(order, script, order.deadline).await?,
         };
-        let said = output.reason().unwrap_or_default();
+        let reason = output.reason().unwrap_or_default();
         match output.status {
-            ExitStatus::Exited(HELD) => Err(Trouble::Held { because: said }),
+            ExitStatus::Exited(HELD) => Err(OrderTrouble::Held { because: reason }),
             // What it did is asked for, by a script that says less.
-            _ if output.stdout_truncated => Err(Trouble::Lost {
+            _ if output.stdout_truncated => Err(OrderTrouble::Lost {
                 because: format!("its script said more than the {} bytes that were kept of it", output.stdout.len()),
                 begun: true,
             }),
-            ExitStatus::Exited(BUSY) => Err(Trouble::Failed { because: said, unknown: false }),
+            ExitStatus::Exited(BUSY) => Err(OrderTrouble::Failed { because: reason, unknown: false }),
             // What it did is looked at again.
-            _ => batch.read(&output, &self.secrets).map_err(|error| Trouble::Lost { because: cut_off(&error, &said), begun: true }),
+            _ => batch.read(&output, &self.secrets).map_err(|error| OrderTrouble::Lost { because: cut_off(&error, &reason), begun: true }),
         }
     }
 
-    async fn settle(&self, order: &Order, patience: Duration) -> Result<Answer, Trouble> {
+    async fn settle(&self, order: &Order, patience: Duration) -> Result<Answer, OrderTrouble> {
         let batch = Batch::new(order, nonce()?);
         let boot = self.boots.get(&order.host).map(String::as_str).unwrap_or_default();
         let script = batch.settle_script(&self.writer, boot, patience.as_secs(), &self.secrets).map_err(not_prepared)?;
         let script = Script::new(script).at_most(batch.answer_limit(self.link(&order.host)?.cluster_hosts()));
         // Twice the patience: once for the script, once for the job.
         let output = self.send(order, script, patience * 2 + SETTLE).await?;
-        let said = output.reason().unwrap_or_default();
+        let reason = output.reason().unwrap_or_default();
         let settled = batch
             .read_settled(&output, &self.writer, boot, &self.secrets)
-            .map_err(|error| Trouble::Failed { because: cut_off(&error, &said), unknown: true })?;
+            .map_err(|error| OrderTrouble::Failed { because: cut_off(&error, &reason), unknown: true })?;
         match settled {
             Settled::Answered(answer) => Ok(*answer),
-            Settled::Held(because) => Err(Trouble::Held { because }),
-            Settled::AtWork => Err(Trouble::Late { because: format!("it is still at work after further {} s", patience.as_secs()) }),
+            Settled::Held(because) => Err(OrderTrouble::Held { because }),
+            Settled::AtWork => Err(OrderTrouble::Late { because: format!("it is still at work after further {} s", patience.as_secs()) }),
         }
     }
 
-    async fn look(&self, host: &str, looks: Looks) -> Result<Observations, Trouble> {
+    async fn look(&self, host: &str, looks: Looks) -> Result<Observations, OrderTrouble> {
         let link = self.link(host)?;
         link.scripts().await.map_err(gone)?;
         // A look that failed changes nothing, so it may be repeated whatever became of it.
-        look(host, link, looks).await.map_err(|failure| Trouble::Lost { because: failure.one_line(), begun: false })
+        look(host, link, looks).await.map_err(|failure| OrderTrouble::Lost { because: failure.one_line(), begun: false })
     }
 
     fn reaches(&self, host: &str) -> bool {
@@ -130,31 +130,31 @@ impl Hosts for OverSsh {
     }
 }
 
-fn nonce() -> Result<Nonce, Trouble> {
-    random_bytes().map(Nonce::new).map_err(|failure| Trouble::Failed { because: failure.one_line(), unknown: false })
+fn nonce() -> Result<Nonce, OrderTrouble> {
+    random_bytes().map(Nonce::new).map_err(|failure| OrderTrouble::Failed { because: failure.one_line(), unknown: false })
 }
 
-fn not_prepared(name: SecretName) -> Trouble {
-    Trouble::Failed { because: format!("{name} was not prepared; nothing was sent to the host"), unknown: false }
+fn not_prepared(name: SecretName) -> OrderTrouble {
+    OrderTrouble::Failed { because: format!("{name} was not prepared; nothing was sent to the host"), unknown: false }
 }
 
-fn gone(error: ConnectError) -> Trouble {
+fn gone(error: ConnectError) -> OrderTrouble {
     let is_away = error.prospect() == Prospect::Away;
-    Trouble::Gone { because: Failure::from(error).one_line(), is_away }
+    OrderTrouble::Gone { because: Failure::from(error).one_line(), is_away }
 }
 
-fn broken(error: RunError) -> Trouble {
+fn broken(error: RunError) -> OrderTrouble {
     let (not_started, late, unknown) =
         (matches!(error, RunError::NotStarted { .. }), matches!(error, RunError::Deadline { .. }), error.may_have_run());
     let because = Failure::from(error).one_line();
     match (not_started, late) {
-        (_, true) => Trouble::Late { because },
-        (true, _) => Trouble::Lost { because, begun: false },
-        _ if unknown => Trouble::Lost { because, begun: true },
-        _ => Trouble::Failed { because, unknown },
+        (_, true) => OrderTrouble::Late { because },
+        (true, _) => OrderTrouble::Lost { because, begun: false },
+        _ if unknown => OrderTrouble::Lost { because, begun: true },
+        _ => OrderTrouble::Failed { because, unknown },
     }
 }
 
-fn cut_off(error: &kok_tasks::observe::ParseError, said: &str) -> String {
-    if said.is_empty() { error.to_string() } else { format!("{error}; it said: {said}") }
+fn cut_off(error: &kok_tasks::observe::ParseError, reason: &str) -> String {
+    if reason.is_empty() { error.to_string() } else { format!("{error}; it said: {reason}") }
 }

@@ -98,16 +98,16 @@ pub async fn probe_all(
 /// Probes a host, and again while it says that an earlier run is at work there: that is waited for, and a host that says nothing is not.
 async fn probe(host: String, link: Arc<Link>, look_at: LookAt, own_id: &str, events: &Events) -> Result<Answer, Failure> {
     let began = Instant::now();
-    let mut told = None;
+    let mut announced = None;
     loop {
-        let seconds = if told.is_none() { FIRST_LOOK_SECONDS } else { LOOK_SECONDS };
+        let seconds = if announced.is_none() { FIRST_LOOK_SECONDS } else { LOOK_SECONDS };
         let answer = probe_once(&host, &link, &look_at, own_id, seconds).await?;
         let Some(facts) = answer.facts.as_ref().filter(|facts| facts.busy && began.elapsed() < EARLIER_RUN) else {
             return Ok(Answer { probe_milliseconds: elapsed(began), ..answer });
         };
-        if told.as_ref() != Some(&facts.jobs) {
+        if announced.as_ref() != Some(&facts.jobs) {
             events.send(EventKind::HostBusy { host: host.clone(), jobs: facts.jobs.clone() });
-            told = Some(facts.jobs.clone());
+            announced = Some(facts.jobs.clone());
         }
     }
 }

@@ -17,12 +17,12 @@ pub(super) struct Counted<R> {
     step: String,
     total: u64,
     bytes: u64,
-    told: u64,
+    reported: u64,
 }
 
 impl<R> Counted<R> {
     pub(super) fn new(inner: R, events: Events, step: String, total: u64) -> Self {
-        Self { inner, events, step, total, bytes: 0, told: 0 }
+        Self { inner, events, step, total, bytes: 0, reported: 0 }
     }
 }
 
@@ -31,8 +31,8 @@ impl<R: AsyncRead + Unpin> AsyncRead for Counted<R> {
         let before = buffer.filled().len();
         let polled = Pin::new(&mut self.inner).poll_read(context, buffer);
         self.bytes += (buffer.filled().len() - before) as u64;
-        if self.bytes >= self.told + EVERY_BYTES {
-            self.told = self.bytes;
+        if self.bytes >= self.reported + EVERY_BYTES {
+            self.reported = self.bytes;
             self.events.send(EventKind::StepProgress { step: self.step.clone(), bytes: self.bytes, total: self.total });
         }
         polled

@@ -26,7 +26,7 @@ pub(super) enum Status {
 
 /// The lane of a host that a step runs in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Lane {
+pub(super) enum HostLane {
     /// Scripts, one after the other.
     Scripts,
     /// Bulk data: streams on a connection of their own, and what a host fetches.
@@ -98,7 +98,7 @@ impl<'a> Schedule<'a> {
     }
 
     /// The lane of a change.
-    pub(super) fn lane(&self, id: &StepId) -> Option<Lane> {
+    pub(super) fn lane(&self, id: &StepId) -> Option<HostLane> {
         self.act(id).map(lane_of)
     }
 
@@ -203,11 +203,11 @@ fn is_open(status: Status) -> bool {
     matches!(status, Status::Pending | Status::Held)
 }
 
-fn lane_of(act: &Act) -> Lane {
+fn lane_of(act: &Act) -> HostLane {
     match act {
-        Act::Stream { .. } | Act::Fetch(_) => Lane::Streams,
-        Act::Wait => Lane::Waits,
-        Act::Script(_) | Act::Until { .. } => Lane::Scripts,
+        Act::Stream { .. } | Act::Fetch(_) => HostLane::Streams,
+        Act::Wait => HostLane::Waits,
+        Act::Script(_) | Act::Until { .. } => HostLane::Scripts,
     }
 }
 

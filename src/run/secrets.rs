@@ -14,7 +14,7 @@ use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
 use kok_crds::model::{Cluster, Concealed};
-use kok_pki::{AuthorityKind, KubeconfigUser, Material, PkiError, Secret};
+use kok_pki::{AuthorityKind, KubeconfigUser, Material, PkiError, SecretText};
 use kok_tasks::digest::sha256;
 use kok_tasks::plan::Plan;
 use kok_tasks::script::Part;
@@ -35,9 +35,9 @@ pub use self::token::Token;
 
 /// What a run has made that is to sign, or what it knows better than the hosts.
 #[derive(Clone, Copy)]
-pub enum Made<'a> {
+pub enum MadeSigner<'a> {
     /// The key of service accounts.
-    TokenKey(&'a Secret),
+    TokenKey(&'a SecretText),
     /// An authority.
     Authority {
         /// Which.
@@ -45,7 +45,7 @@ pub enum Made<'a> {
         /// All certificates that are trusted, in PEM.
         trusted: &'a str,
         /// Its key; nothing, if its keeper has it.
-        key: Option<&'a Secret>,
+        key: Option<&'a SecretText>,
     },
 }
 
@@ -94,12 +94,12 @@ impl Secrets {
         cluster: &Cluster,
         plan: &Plan,
         keepers: Keepers<'_>,
-        (token, made): (&Token, Option<Made<'_>>),
+        (token, made): (&Token, Option<MadeSigner<'_>>),
         links: &Links,
         now_seconds: i64,
         home: Option<&Path>,
     ) -> Result<Self, Failure> {
-        let signing = if let Some(Made::TokenKey(key)) = made { Some(key) } else { None };
+        let signing = if let Some(MadeSigner::TokenKey(key)) = made { Some(key) } else { None };
         let mut names = named(plan);
         let mut secrets = Self::given(cluster, plan);
         names.retain(|name| !secrets.by_name.contains_key(name));
@@ -118,7 +118,7 @@ impl Secrets {
         }
         let now = OffsetDateTime::from_unix_timestamp(now_seconds).unwrap_or(OffsetDateTime::UNIX_EPOCH);
         let authorities = Signer::find(cluster, plan, (&names, owed), (keepers, &escrow), links, now).await?;
-        let authorities = if let Some(Made::Authority { kind, trusted, key }) = made {
+        let authorities = if let Some(MadeSigner::Authority { kind, trusted, key }) = made {
             secrets.made += usize::from(key.is_some());
             authorities.with(kind, trusted, key)?
         } else {
@@ -139,7 +139,7 @@ impl Secrets {
     async fn token_keys(
         &mut self,
         names: Vec<SecretName>,
-        signing: Option<&Secret>,
+        signing: Option<&SecretText>,
         escrow: &mut Escrowed<'_>,
         links: &Links,
     ) -> Result<(), Failure> {
@@ -204,7 +204,8 @@ impl Secrets {
     /// `text` without any secret that stands in it, for everything that leaves the program: kubeadm and kubectl print what they like.
     #[must_use]
     pub(super) fn redact(&self, text: &str) -> String {
-        let confidential = self.confidential.get_or_init(|| Confidential::of(self.by_name.values().map(|value| value.as_str())));
+        let confidential =
+            self.confidential.get_or_init(|| Confidential::from_documents(self.by_name.values().map(|value| value.as_str())));
         confidential.redact(&self.encrypted.hide(text))
     }
 
@@ -271,7 +272,7 @@ fn named(plan: &Plan) -> BTreeSet<SecretName> {
 #[cfg(test)]
 impl Secrets {
     /// These texts, by name.
-    pub(super) fn of<const N: usize>(texts: [(SecretName, &str); N]) -> Self {
+    pub(super) fn from_texts<const N: usize>(texts: [(SecretName, &str); N]) -> Self {
         let by_name = texts.into_iter().map(|(name, text)| (name, Zeroizing::new(text.to_owned()))).collect();
         Self { by_name, made: N, ..Self::none() }
     }

@@ -29,11 +29,11 @@ pub async fn take_snapshot(
     events: &Events,
 ) -> Result<KeptSnapshot, Failure> {
     let mut file = SnapshotFile::create(place, form)?;
-    let (taken, said) = fetch_snapshot(links, (host, form), |piece| file.push(piece), events).await?;
+    let (taken, stderr) = fetch_snapshot(links, (host, form), |piece| file.push(piece), events).await?;
     let kept = taken.and_then(|()| file.finish(key.map(|key| key.0.as_slice()))).map_err(|failure| {
         let hint = "nothing was removed; try again, or add --no-snapshot if all that the cluster has stored may be lost";
         let is_of_host = failure.kind == Kind::Host;
-        let failure = told(failure, host, said.as_deref());
+        let failure = with_host_output(failure, host, stderr.as_deref());
         if is_of_host { failure.hint(hint) } else { failure }
     })?;
     events.send(EventKind::SnapshotTaken {
@@ -69,11 +69,11 @@ pub async fn fetch_snapshot(
 
 /// What the host's own program said is nearer to the cause than what did not come.
 #[must_use]
-pub fn told(failure: Failure, host: &str, said: Option<&str>) -> Failure {
+pub fn with_host_output(failure: Failure, host: &str, output: Option<&str>) -> Failure {
     if failure.kind != Kind::Host {
         return failure;
     }
-    let because = [failure.because.as_deref(), said].into_iter().flatten().collect::<Vec<_>>().join("; ");
+    let because = [failure.because.as_deref(), output].into_iter().flatten().collect::<Vec<_>>().join("; ");
     failure.at(format!("host {host}")).because(because)
 }
 
@@ -95,13 +95,13 @@ impl EncryptionKey {
 pub async fn fetch_key(links: &Links, host: &str) -> Result<EncryptionKey, Failure> {
     let link = link_to(links, host)?;
     let output = link.scripts().await?.run(Script::new(format!("cat {ENCRYPTION}")), READ).await?;
-    let said = output.reason().unwrap_or_default();
+    let reason = output.reason().unwrap_or_default();
     let (is_whole, text) = (output.is_success() && !output.stdout_truncated, Zeroizing::new(output.stdout));
     if is_whole && !text.is_empty() {
         return Ok(EncryptionKey(text));
     }
     let failure = Failure::new(Kind::Host, "the key with which secrets are encrypted can't be read");
-    let failure = failure.at(format!("host {host}: {ENCRYPTION}")).because(said);
+    let failure = failure.at(format!("host {host}: {ENCRYPTION}")).because(reason);
     Err(failure.hint("nothing was removed; restore the file, or add --no-snapshot if all that the cluster has stored may be lost"))
 }
 

@@ -7,7 +7,7 @@ use kok_crds::model::{Bastion, Cluster, Host, Ssh, Via};
 use kok_crds::{Position, Problem};
 
 use crate::failure::{Failure, Kind};
-use crate::remote::{HostKeyChecking, Jump, Overruled, Settings, SshConfig, SshConfigFault, Surroundings, Target};
+use crate::remote::{HostKeyChecking, Jump, Overruled, SshConfig, SshConfigFault, SshSettings, Surroundings, Target};
 
 /// OpenSSH's port.
 const DEFAULT_PORT: u16 = 22;
@@ -141,7 +141,7 @@ impl Resolver<'_> {
     fn hop(&self, host: &str, ssh: &Ssh, jumps: &[Jump], mut hop: Hop<'_>) -> Result<Target, Failure> {
         let found = self.config.lookup(hop.address, ssh.user.as_deref(), overruled(ssh, jumps));
         let found = found.map_err(|fault| failure(&fault, Some(host)))?;
-        let Settings { host_name, port, user, checking, jumps: configured_jumps, mut configured } = found;
+        let SshSettings { host_name, port, user, checking, jumps: configured_jumps, mut configured } = found;
         // What the cluster's file says itself is not from there.
         configured.origin.port = configured.origin.port.filter(|_| ssh.port.is_none());
         configured.origin.user = configured.origin.user.filter(|_| ssh.user.is_none());

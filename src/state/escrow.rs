@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 
 use kok_crds::model::EscrowFile;
 use kok_crds::{Position, Problem};
-use kok_pki::{Escrow, Secret};
+use kok_pki::{Escrow, SecretText};
 use rustix::fs::{CWD, RenameFlags, renameat_with};
 use rustix::io::Errno;
 use zeroize::Zeroizing;
@@ -32,7 +32,7 @@ pub struct Kept {
     /// What was read.
     pub escrow: Escrow,
     /// The text.
-    pub text: Secret,
+    pub text: SecretText,
 }
 
 /// The file of one cluster. It has no `Debug` on purpose.
@@ -97,12 +97,12 @@ impl<'a> Keeping<'a> {
         self.path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))
     }
 
-    fn text(&self) -> Result<Secret, String> {
+    fn text(&self) -> Result<SecretText, String> {
         let file = crate::plain_file::open(&self.path).map_err(|error| error.to_string())?;
         let mut text = Zeroizing::new(String::new());
         file.take(MOST_BYTES + 1).read_to_string(&mut text).map_err(|error| error.to_string())?;
         let is_short = u64::try_from(text.len()).is_ok_and(|length| length <= MOST_BYTES);
-        if is_short { Ok(Secret::from_zeroizing(text)) } else { Err(format!("it is longer than {MOST_BYTES} bytes")) }
+        if is_short { Ok(SecretText::from_zeroizing(text)) } else { Err(format!("it is longer than {MOST_BYTES} bytes")) }
     }
 
     fn unreadable(&self, because: String) -> Problem {
@@ -121,7 +121,7 @@ impl<'a> Keeping<'a> {
     ///
     /// # Errors
     /// [`Problem`]; what was there before is still there, unless the disk itself failed.
-    pub fn write(&self, before: Option<&Kept>, text: &Secret) -> Result<(), Problem> {
+    pub fn write(&self, before: Option<&Kept>, text: &SecretText) -> Result<(), Problem> {
         let unwritable = |error: io::Error| match error.kind() {
             ErrorKind::AlreadyExists => {
                 let problem = self.refused("somebody else has made it meanwhile");
@@ -151,7 +151,7 @@ impl<'a> Keeping<'a> {
         self.path.with_file_name(format!(".{name}.kokctl-{}", self.cluster))
     }
 
-    fn write_new(&self, path: &Path, text: &Secret) -> io::Result<()> {
+    fn write_new(&self, path: &Path, text: &SecretText) -> io::Result<()> {
         match fs::remove_file(path) {
             Err(error) if error.kind() != ErrorKind::NotFound => return Err(error),
             _ => {}

@@ -21,7 +21,7 @@ pub use record::{Ending, Fate, Record, StepRecord};
 pub use rehearsals::LastRehearsal;
 pub use runs::Story;
 pub use snapshot::{KeptSnapshot, SnapshotFile, SnapshotPlace};
-pub use timeline::{HostTime, Link, Timeline};
+pub use timeline::{CriticalStep, HostTime, Timeline};
 
 /// The folder of kokctl's state. It need not be there: what is put into it makes it.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 
 use super::runs::Story;
-use crate::event::{EventKind, Lane, Told};
+use crate::event::{EventKind, FailureRecord, Lane};
 
 /// How a run ended.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -99,7 +99,7 @@ pub struct Record {
     /// How long it took, or how far its journal goes, in milliseconds.
     pub took_milliseconds: u64,
     /// Why it was refused.
-    pub refused: Vec<Told>,
+    pub refused: Vec<FailureRecord>,
     /// Ends of what comes before the first change, in milliseconds of the run: `planned`, `bundle verified`, `certificates made`.
     pub marks: Vec<(&'static str, u64)>,
     /// Its changes.
@@ -111,7 +111,7 @@ pub struct Record {
 impl Record {
     /// Reads the events of a run.
     #[must_use]
-    pub fn of(story: &Story) -> Self {
+    pub fn from_story(story: &Story) -> Self {
         let mut record = Self::empty(story);
         let mut by_name: BTreeMap<String, StepRecord> = BTreeMap::new();
         let mut order: Vec<String> = Vec::new();
@@ -164,7 +164,7 @@ impl Record {
                 [&mut self.verb, &mut self.cluster, &mut self.time, &mut self.version, &mut self.who]
                     .into_iter()
                     .zip([verb, cluster, time, version, who])
-                    .for_each(|(own, told)| own.clone_from(told));
+                    .for_each(|(own, given)| own.clone_from(given));
                 self.part.clone_from(part);
             }
             EventKind::PlanMade { .. } => self.marks.push(("connected, probed and planned", milliseconds)),
@@ -233,7 +233,7 @@ mod tests {
 
     fn record(kinds: Vec<EventKind>) -> Record {
         let events = (0..).zip(kinds).map(|(sequence, kind)| Event { sequence, milliseconds: sequence, kind }).collect();
-        Record::of(&Story { id: "r".to_owned(), events, unknown: 0, alive: false })
+        Record::from_story(&Story { id: "r".to_owned(), events, unknown: 0, alive: false })
     }
 
     fn planned() -> EventKind {

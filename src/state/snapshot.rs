@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use kok_tasks::snapshot::{Damage, Decoder, Form};
 
 use crate::failure::{Failure, Kind};
-use place::Part;
+use place::PartialSnapshot;
 
 pub use place::SnapshotPlace;
 
@@ -30,7 +30,7 @@ pub struct KeptSnapshot {
 /// A snapshot that is being written, readable by its owner only. Under its name it is there whole or not at all; dropped before, it goes.
 pub struct SnapshotFile {
     path: PathBuf,
-    part: Part,
+    part: PartialSnapshot,
     file: File,
     decoder: Decoder,
     finished: bool,

@@ -13,7 +13,7 @@ const TOLERANCE_MILLISECONDS: u64 = 50;
 /// A step of the critical path.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Link {
+pub struct CriticalStep {
     /// The step.
     pub step: String,
     /// When it was begun, in milliseconds of the run.
@@ -61,7 +61,7 @@ pub struct Timeline {
     /// The hosts, those that were busy to the end first.
     pub hosts: Vec<HostTime>,
     /// The critical path, the first step first.
-    pub critical_path: Vec<Link>,
+    pub critical_path: Vec<CriticalStep>,
 }
 
 struct Done<'a> {
@@ -77,7 +77,7 @@ impl HostTime {
     pub fn picture(&self, end: u64, columns: u64) -> String {
         let column = |index: u64| {
             let (from, to) = (end * index / columns, end * (index + 1) / columns);
-            let busy = |lane: Lane| self.spans.iter().any(|(of, began, ended)| *of == lane && *began < to.max(from + 1) && *ended > from);
+            let busy = |lane: Lane| self.spans.iter().any(|(own, began, ended)| *own == lane && *began < to.max(from + 1) && *ended > from);
             match (busy(Lane::Script), busy(Lane::Stream), busy(Lane::Wait)) {
                 (true, ..) => '#',
                 (_, true, _) => '=',
@@ -92,7 +92,7 @@ impl HostTime {
 impl Timeline {
     /// The timeline of a run; steps that did not end are taken to have lasted to the end of its journal.
     #[must_use]
-    pub fn of(record: &Record) -> Self {
+    pub fn from_record(record: &Record) -> Self {
         let done: BTreeMap<&str, Done<'_>> = record
             .steps
             .iter()
@@ -111,7 +111,7 @@ impl Timeline {
     }
 }
 
-fn critical_path(done: &BTreeMap<&str, Done<'_>>) -> Vec<Link> {
+fn critical_path(done: &BTreeMap<&str, Done<'_>>) -> Vec<CriticalStep> {
     let mut path = Vec::new();
     // Of steps that end together, the one that was begun last is what the end waited for.
     let mut next = done.values().max_by_key(|step| (step.ended, step.began)).map(|step| (step, false));
@@ -120,7 +120,7 @@ fn critical_path(done: &BTreeMap<&str, Done<'_>>) -> Vec<Link> {
         let before = predecessor(done, step);
         let same =
             |other: &&Done<'_>| other.record.host == step.record.host && other.began == step.began && other.record.lane == Lane::Script;
-        path.push(Link {
+        path.push(CriticalStep {
             step: step.record.step.clone(),
             began: step.began,
             took_milliseconds: step.ended - step.began,

@@ -30,16 +30,16 @@ impl FetchBar {
     /// One of fetching, that shows nothing yet.
     #[must_use]
     pub fn new() -> Self {
-        Self::of(FETCH)
+        Self::with_words(FETCH)
     }
 
     /// One of pushing.
     #[must_use]
     pub fn pushing() -> Self {
-        Self::of(PUSH)
+        Self::with_words(PUSH)
     }
 
-    fn of(words: Words) -> Self {
+    fn with_words(words: Words) -> Self {
         let bar = stderr().is_terminal().then(|| {
             let bars = MultiProgress::new();
             draw_above(Some(bars.clone()));

@@ -169,7 +169,7 @@ mod tests {
     fn hosts_behind_one_bastion_are_told_once() {
         let behind = |number: u32| {
             Failure::new(Kind::Host, format!("cannot connect to w{number}: no answer"))
-                .of(format!("w{number}"))
+                .of_host(format!("w{number}"))
                 .at(format!("bastion gate of w{number} (ops@10.0.0.1:22)"))
         };
         let told = grouped((1..=12).map(behind).collect());

@@ -9,7 +9,7 @@ use super::board::Board;
 use super::live::Live;
 use super::trouble::{note, trouble, warnings};
 use super::{duration, status_line};
-use crate::event::{Event, EventKind, Sink, Told};
+use crate::event::{Event, EventKind, FailureRecord, Sink};
 use crate::failure::printable;
 
 /// Shows the progress of a run on standard error.
@@ -20,14 +20,14 @@ pub struct Terminal {
     waiting: BTreeMap<String, String>,
     probed: Vec<(String, u64, u64)>,
     /// Each host has its own, one after the other; they are told together.
-    warnings: Vec<Told>,
+    warnings: Vec<FailureRecord>,
     /// Steps of one script end together, and are told in one line.
     together: Option<Together>,
     is_reset: bool,
     /// Whether the run has ended: what is said after that is followed by nothing.
     is_over: bool,
     /// When a line about the whole run was written last.
-    told: u64,
+    summary_at: u64,
 }
 
 struct Together {
@@ -60,7 +60,7 @@ impl Terminal {
             together: None,
             is_reset: false,
             is_over: false,
-            told: 0,
+            summary_at: 0,
         }
     }
 
@@ -93,18 +93,18 @@ impl Terminal {
         let mut probed = std::mem::take(&mut self.probed);
         let text = |(host, connect, probe): &(String, u64, u64)| format!("{host}: connected in {connect} ms, probed in {probe} ms");
         if probed.len() <= MOST_HOSTS_IN_LINES {
-            probed.iter().for_each(|one| self.say_at(self.told, &text(one)));
+            probed.iter().for_each(|one| self.say_at(self.summary_at, &text(one)));
         } else {
             probed.sort_by_key(|(_, connect, probe)| connect + probe);
             if let (Some(last), number) = (probed.last(), probed.len()) {
-                self.say_at(self.told, &format!("{} probed; the slowest: {}", count(number, "host"), text(last)));
+                self.say_at(self.summary_at, &format!("{} probed; the slowest: {}", count(number, "host"), text(last)));
             }
         }
     }
 
     fn tell_warnings(&mut self, milliseconds: u64) {
-        let told = std::mem::take(&mut self.warnings);
-        warnings(&told).iter().for_each(|text| self.say_at(milliseconds, text));
+        let taken = std::mem::take(&mut self.warnings);
+        warnings(&taken).iter().for_each(|text| self.say_at(milliseconds, text));
     }
 
     fn step_waiting(&mut self, event: &Event, step: &str, host: &str, because: &str) {
@@ -152,8 +152,8 @@ impl Terminal {
     /// A large fleet without a board.
     fn sum_up(&mut self, milliseconds: u64) {
         let large = self.live.is_none() && self.board.hosts.len() > MOST_HOSTS_IN_LINES;
-        if large && !self.board.over && milliseconds >= self.told + SUMMARY_MILLISECONDS {
-            self.told = milliseconds;
+        if large && !self.board.over && milliseconds >= self.summary_at + SUMMARY_MILLISECONDS {
+            self.summary_at = milliseconds;
             self.say_at(milliseconds, &self.board.summary(milliseconds));
         }
     }
@@ -167,7 +167,7 @@ impl Terminal {
             }
             EventKind::BundleVerified { bytes } => self.say(event, &format!("bundle: {} MB verified", bytes / 1_000_000)),
             EventKind::HostProbed { host, connect_milliseconds, probe_milliseconds } => {
-                self.told = event.milliseconds;
+                self.summary_at = event.milliseconds;
                 self.probed.push((host.clone(), *connect_milliseconds, *probe_milliseconds));
             }
             EventKind::HostAsked { host, step, needed_by } => {

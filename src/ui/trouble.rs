@@ -3,13 +3,13 @@
 use std::time::Duration;
 
 use super::grouped;
-use crate::event::{EventKind, Told};
+use crate::event::{EventKind, FailureRecord};
 use crate::failure::{Failure, Kind};
 
 /// A line for each thing that is warned of: what is said of many hosts alike is said once.
-pub(super) fn warnings(told: &[Told]) -> Vec<String> {
-    let warnings = told.iter().map(|told| Failure::told_again(Kind::Host, told)).collect();
-    grouped(warnings).iter().map(|warning| warning_line(&warning.told())).collect()
+pub(super) fn warnings(records: &[FailureRecord]) -> Vec<String> {
+    let warnings = records.iter().map(|record| Failure::from_record(Kind::Host, record)).collect();
+    grouped(warnings).iter().map(|warning| warning_line(&warning.to_record())).collect()
 }
 
 /// What is said on standard error whatever else a verb shows, as nobody has asked for it and somebody has to see it.
@@ -70,7 +70,7 @@ pub(super) fn trouble(event: &EventKind) -> Option<String> {
 }
 
 /// Warnings stand between the lines of a run, and so each has one line.
-fn warning_line(Told { what, at, because, hint }: &Told) -> String {
+fn warning_line(FailureRecord { what, at, because, hint }: &FailureRecord) -> String {
     let at = at.as_ref().map(|at| format!("{at}: ")).unwrap_or_default();
     let because = because.as_ref().map(|because| format!(": {because}")).unwrap_or_default();
     let hint = hint.as_ref().map(|hint| format!("; {hint}")).unwrap_or_default();
@@ -83,7 +83,7 @@ mod tests {
 
     #[test]
     fn hosts_are_warned_of_alike_once() {
-        let warning = |host: &str, what: &str| Told {
+        let warning = |host: &str, what: &str| FailureRecord {
             what: what.to_owned(),
             at: Some(format!("host {host} (10.0.0.1)")),
             because: Some("the kubelet\nis going to give it up".to_owned()),

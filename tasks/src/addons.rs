@@ -38,7 +38,7 @@ pub(crate) fn meant(addon: &Addon, object: &AddonObject) -> ObjectName {
 
 /// What the cluster says of an addon.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Record {
+pub struct AddonRecord {
     /// The sum of the manifest that was applied; none while it is being applied.
     pub source: Option<String>,
     /// Its objects, each with the sum of its fields that are ours if it was applied.
@@ -48,10 +48,10 @@ pub struct Record {
 /// Begins the line with the sum of the manifest.
 pub(crate) const SOURCE: &str = "source";
 
-impl Record {
+impl AddonRecord {
     /// The record of an addon, if the cluster has one.
     #[must_use]
-    pub fn of(state: &KubernetesState, addon: &str) -> Option<Self> {
+    pub fn find(state: &KubernetesState, addon: &str) -> Option<Self> {
         let map = state.object("ConfigMap", "kube-system", RECORD)?;
         map.0.pointer("/data")?.get(addon)?.as_str().map(Self::parse)
     }

@@ -1,6 +1,6 @@
 //! Files that the API server and the scheduler read besides their options.
 
-use kok_crds::model::{Cluster, Group, Values};
+use kok_crds::model::{Cluster, SwitchedSettings, Values};
 use serde_json::{Map, Value as Json, json};
 
 use crate::components::nested;
@@ -69,7 +69,7 @@ pub(crate) fn files(cluster: &Cluster) -> Result<Vec<ApiFile>, TemplateError> {
 }
 
 /// How a kubeconfig tells about a server.
-fn server(group: &Group) -> Json {
+fn server(group: &SwitchedSettings) -> Json {
     use base64::Engine as _;
     let mut cluster = Map::new();
     cluster.insert("server".to_owned(), group.values.get("url").cloned().unwrap_or_default());
@@ -108,7 +108,7 @@ fn admission(cluster: &Cluster) -> Option<Json> {
 }
 
 /// With Kubespray's defaults.
-fn pod_security(group: &Group) -> Json {
+fn pod_security(group: &SwitchedSettings) -> Json {
     let mut defaults = Map::new();
     for (mode, level) in [("enforce", "baseline"), ("audit", "restricted"), ("warn", "restricted")] {
         let version = format!("{mode}-version");
@@ -129,20 +129,20 @@ fn pod_security(group: &Group) -> Json {
     })
 }
 
-fn authentication(group: &Group) -> Option<Json> {
+fn authentication(group: &SwitchedSettings) -> Option<Json> {
     document(group, "AuthenticationConfiguration", "v1")
 }
 
-fn authorization(group: &Group) -> Option<Json> {
+fn authorization(group: &SwitchedSettings) -> Option<Json> {
     document(group, "AuthorizationConfiguration", "v1")
 }
 
-fn tracing(group: &Group) -> Option<Json> {
+fn tracing(group: &SwitchedSettings) -> Option<Json> {
     document(group, "TracingConfiguration", "v1beta1")
 }
 
 /// A document that has what the user says, in this form if he names none.
-fn document(group: &Group, kind: &str, version: &str) -> Option<Json> {
+fn document(group: &SwitchedSettings, kind: &str, version: &str) -> Option<Json> {
     let version = group.text("apiVersion").unwrap_or(version);
     let mut fields: Map<String, Json> = group.values.clone().into_iter().collect();
     fields.insert("apiVersion".to_owned(), format!("apiserver.config.k8s.io/{version}").into());
@@ -166,8 +166,8 @@ pub(crate) fn encryption_summary(cluster: &Cluster) -> String {
 /// The scheduler's KubeSchedulerConfiguration; none if nobody says anything of it. Beside it the scheduler reads over its option `profiling`.
 pub(crate) fn scheduler_configuration(cluster: &Cluster) -> Option<String> {
     let components = &cluster.settings.components;
-    let said: &Values = &components.scheduler_configuration;
-    let mut fields = nested(said.iter().map(|(name, value)| (name.clone(), value.clone())));
+    let configuration: &Values = &components.scheduler_configuration;
+    let mut fields = nested(configuration.iter().map(|(name, value)| (name.clone(), value.clone())));
     if let Some(value) = components.scheduler.options.get("profiling") {
         let is_on = value.as_bool().unwrap_or_else(|| value.as_str() != Some("false"));
         fields.insert("enableProfiling".to_owned(), is_on.into());
@@ -177,5 +177,5 @@ pub(crate) fn scheduler_configuration(cluster: &Cluster) -> Option<String> {
     if let Json::Object(connection) = fields.entry("clientConnection").or_insert_with(|| json!({})) {
         connection.insert("kubeconfig".to_owned(), "/etc/kubernetes/scheduler.conf".into());
     }
-    (!said.is_empty()).then(|| format!("{:#}\n", Json::Object(fields)))
+    (!configuration.is_empty()).then(|| format!("{:#}\n", Json::Object(fields)))
 }

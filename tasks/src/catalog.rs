@@ -106,13 +106,13 @@ pub struct Checksum {
     /// An address, with `${address}` for the file's, and `${folder}` for that without its last part.
     pub address: String,
     /// How it is written there.
-    pub form: Form,
+    pub form: ChecksumForm,
 }
 
 /// How sha256 are written in a file of them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub enum Form {
+pub enum ChecksumForm {
     /// 64 hexadecimal digits, and nothing else.
     Bare,
     /// Lines of `DIGITS  NAME`, as sha256sum writes them.

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use kok_crds::model::{Cluster, Component, Group, Host, KubeletSettings, Reserved, Values, Volume};
+use kok_crds::model::{Cluster, Component, Host, KubeletSettings, Reserved, SwitchedSettings, Values, Volume};
 use serde::Serialize;
 use serde_json::{Map, Value as Json, json};
 
@@ -61,7 +61,7 @@ impl ComponentsDocument {
     pub(crate) fn new(cluster: &Cluster, host: &Host) -> Result<Self, TemplateError> {
         let components = &cluster.settings.components;
         let gates = &components.feature_gates;
-        let controller_manager = with_gates(&components.controller_manager.options, gates.of(&gates.controller_manager));
+        let controller_manager = with_gates(&components.controller_manager.options, gates.own_or_all(&gates.controller_manager));
         Ok(Self {
             api_server: api_server(cluster)?,
             controller_manager: pod(&controller_manager, &components.controller_manager),
@@ -91,7 +91,7 @@ const ENDS: [(&str, &str); 3] =
 fn api_server(cluster: &Cluster) -> Result<PodDocument, TemplateError> {
     let (components, security) = (&cluster.settings.components, &cluster.settings.security);
     let gates = &components.feature_gates;
-    let mut options = with_gates(&components.api_server.options, gates.of(&gates.api_server));
+    let mut options = with_gates(&components.api_server.options, gates.own_or_all(&gates.api_server));
     for (name, value) in ENDS {
         options.entry(name.to_owned()).or_insert_with(|| value.into());
     }
@@ -103,9 +103,9 @@ fn api_server(cluster: &Cluster) -> Result<PodDocument, TemplateError> {
     }
     for group in [&security.oidc, &security.audit, &security.audit_webhook].into_iter().filter(|group| group.enabled) {
         let is_option = |name: &&String| ["audit-", "oidc-"].iter().any(|beginning| name.starts_with(beginning));
-        let said =
+        let settings =
             group.values.iter().filter(|(name, _)| is_option(name) && (*name != "oidc-ca-file" || !group.values.contains_key("authority")));
-        options.extend(said.map(|(name, value)| (name.clone(), value.clone())));
+        options.extend(settings.map(|(name, value)| (name.clone(), value.clone())));
     }
     let mut pod = pod(&audit_options(options, &security.audit), &components.api_server);
     if !files.is_empty() || security.encryption.enabled {
@@ -132,7 +132,7 @@ fn api_server(cluster: &Cluster) -> Result<PodDocument, TemplateError> {
 const KMS_VOLUME: &str = "kokctl-kms";
 
 /// Kubespray's, which are stricter than those of Kubernetes: that one would keep logs until the disk is full.
-fn audit_options(mut options: Values, audit: &Group) -> Values {
+fn audit_options(mut options: Values, audit: &SwitchedSettings) -> Values {
     if audit.enabled {
         let defaults = [("path", json!(AUDIT_LOG)), ("maxage", json!(30)), ("maxbackup", json!(10)), ("maxsize", json!(100))];
         for (name, value) in defaults {
@@ -147,7 +147,7 @@ const AUDIT_LOG: &str = "/var/log/audit/kube-apiserver-audit.log";
 /// The folder of the host that has the audit log, where nobody names another.
 pub(crate) const AUDIT_FOLDER: &str = "/var/log/kubernetes/audit";
 
-fn audit_volume(audit: &Group) -> Option<Json> {
+fn audit_volume(audit: &SwitchedSettings) -> Option<Json> {
     let path = audit.text("audit-log-path").unwrap_or(AUDIT_LOG);
     let (folder, _) = path.rsplit_once('/').filter(|_| audit.enabled)?;
     Some(volume("kokctl-audit-log", audit.text("hostpath").unwrap_or(AUDIT_FOLDER), folder, false, "DirectoryOrCreate"))
@@ -156,7 +156,7 @@ fn audit_volume(audit: &Group) -> Option<Json> {
 /// Folders that kubeadm shows the API server anyway, if the host has them.
 const SHOWN: [&str; 2] = ["/etc/kubernetes/pki/", "/etc/ssl/certs/"];
 
-fn authority_volume(oidc: &Group) -> Option<Json> {
+fn authority_volume(oidc: &SwitchedSettings) -> Option<Json> {
     let path = oidc.text("oidc-ca-file").filter(|_| oidc.enabled && !oidc.values.contains_key("authority"))?;
     let is_shown = SHOWN.iter().any(|folder| path.starts_with(folder));
     (!is_shown).then(|| volume("kokctl-oidc", path, path, true, "File"))
@@ -165,7 +165,7 @@ fn authority_volume(oidc: &Group) -> Option<Json> {
 fn scheduler(cluster: &Cluster) -> PodDocument {
     let components = &cluster.settings.components;
     let gates = &components.feature_gates;
-    let mut pod = pod(&with_gates(&components.scheduler.options, gates.of(&gates.scheduler)), &components.scheduler);
+    let mut pod = pod(&with_gates(&components.scheduler.options, gates.own_or_all(&gates.scheduler)), &components.scheduler);
     if let Some(text) = api_files::scheduler_configuration(cluster) {
         pod.arguments.push(Argument { name: "config".to_owned(), value: api_files::SCHEDULER.to_owned() });
         pod.volumes.push(volume("kokctl", api_files::SCHEDULER_FOLDER, api_files::SCHEDULER_FOLDER, true, "DirectoryOrCreate"));
@@ -209,7 +209,7 @@ const SYSTEM_RESERVED: [(&str, &str); 4] = [("cpu", "500m"), ("memory", "512Mi")
 pub(crate) fn kubelet(cluster: &Cluster, settings: &KubeletSettings) -> Map<String, Json> {
     let components = &cluster.settings.components;
     let mut fields = nested(settings.fields.iter().map(|(name, value)| (name.clone(), value.clone())));
-    let gates = components.feature_gates.of(&components.feature_gates.kubelet);
+    let gates = components.feature_gates.own_or_all(&components.feature_gates.kubelet);
     if !gates.is_empty() {
         fields.insert("featureGates".to_owned(), json!(gates));
     }
@@ -239,7 +239,7 @@ fn kube_proxy(cluster: &Cluster) -> Map<String, Json> {
     let (components, settings) = (&cluster.settings.components, &cluster.settings);
     let mode = settings.kube_proxy_mode;
     let mut fields = nested(components.kube_proxy.iter().map(|(path, value)| (mode.field(path), value.clone())));
-    let gates = components.feature_gates.of(&components.feature_gates.kube_proxy);
+    let gates = components.feature_gates.own_or_all(&components.feature_gates.kube_proxy);
     if !gates.is_empty() {
         fields.insert("featureGates".to_owned(), json!(gates));
     }

@@ -12,7 +12,7 @@ mod tests;
 
 pub use blocker::Blocker;
 pub use judge::{Drain, judge};
-pub use pods::{Budget, Owner, Pod, Selector, Workload};
+pub use pods::{Budget, Pod, PodOwner, Selector, Workload};
 pub(crate) use pods::{read_budgets, read_pods};
 pub use settings::DrainSettings;
 

@@ -4,6 +4,6 @@ mod layout;
 mod names;
 mod provider;
 
-pub use layout::{Entry, Layout, Target, covers};
+pub use layout::{Entry, Layout, LayoutTarget, covers};
 pub use names::{FIRST_ENCRYPTION_KEY, age, new_name};
 pub use provider::Provider;

@@ -18,7 +18,7 @@ impl EtcdOptions {
         let mut options = Self { top: usual(), of_clients: Map::new(), of_peers: Map::new(), of_sockets: Map::new() };
         for (name, value) in &cluster.settings.components.etcd {
             // Those that only a command line has are refused where the user writes them.
-            let Some(option) = EtcdOption::of(name) else { continue };
+            let Some(option) = EtcdOption::by_name(name) else { continue };
             let Some((map, name)) = option.place() else { continue };
             let to = match map {
                 Some("client-transport-security") => &mut options.of_clients,

@@ -25,7 +25,7 @@ pub struct Opening {
 impl Opening {
     /// What has to reach this host.
     #[must_use]
-    pub fn of(cluster: &Cluster, host: &Host, facts: &HostFacts) -> Self {
+    pub fn for_host(cluster: &Cluster, host: &Host, facts: &HostFacts) -> Self {
         let ports = ports::of_host(cluster, host).collect();
         let with_address = facts.interfaces.iter().filter(|(_, interface)| interface.addresses.contains(&host.address));
         let interfaces = with_address.map(|(name, _)| name.clone()).collect();
@@ -50,7 +50,7 @@ pub fn name(firewall: &Firewall) -> &'static str {
 #[must_use]
 pub fn closed(firewall: &Firewall, opening: &Opening, only_needed: bool) -> Vec<String> {
     let wanted = || opening.ports.iter().filter(|port| port.needed || !only_needed);
-    let said = |port: &Port| format!("{} ({})", port.dashed(), port.what);
+    let described = |port: &Port| format!("{} ({})", port.dashed(), port.what);
     let of_pods = |is_open: &dyn Fn(&str) -> bool| opening.pods.iter().filter(|pods| !is_open(pods)).cloned().collect();
     let (mut closed, pods): (Vec<String>, Vec<String>) = match firewall {
         Firewall::None => return Vec::new(),
@@ -59,13 +59,13 @@ pub fn closed(firewall: &Firewall, opening: &Opening, only_needed: bool) -> Vec<
             let in_zone = |zone: &String| {
                 let place = if *zone == firewalld.default { String::new() } else { format!(" in the zone {zone}") };
                 let closed = wanted().filter(|port| !is_open(firewalld, zone, port));
-                closed.map(|port| format!("{}{place}", said(port))).collect::<Vec<_>>()
+                closed.map(|port| format!("{}{place}", described(port))).collect::<Vec<_>>()
             };
             (zones.iter().flat_map(in_zone).collect(), of_pods(&|pods| firewalld.trusts(pods)))
         }
         Firewall::Ufw { rules } => {
             let closed = wanted().filter(|port| !ufw_rules(port).iter().any(|rule| has_rule(rules, rule)));
-            (closed.map(said).collect(), of_pods(&|pods| ufw_pods(pods).iter().all(|rule| has_rule(rules, rule))))
+            (closed.map(described).collect(), of_pods(&|pods| ufw_pods(pods).iter().all(|rule| has_rule(rules, rule))))
         }
     };
     closed.extend(pods.iter().map(|range| format!("pods ({range})")));

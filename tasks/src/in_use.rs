@@ -40,7 +40,7 @@ pub struct Held {
     /// Who has signed it.
     pub signer: Signer,
     /// Who uses it.
-    pub user: User,
+    pub user: CertificateUser,
 }
 
 /// Who has signed a certificate.
@@ -56,7 +56,7 @@ pub enum Signer {
 
 /// Who uses a certificate, and when it is read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum User {
+pub enum CertificateUser {
     /// A program shows it to whoever connects to a port.
     Shown {
         /// The program.
@@ -78,7 +78,7 @@ pub enum User {
 
 /// Whether what runs has a certificate.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Running {
+pub enum CertificateInUse {
     /// It has, and how that is known.
     Has(String),
     /// It has not, and why that is known.
@@ -134,7 +134,7 @@ fn is_shown(material: Material) -> bool {
 
 /// Each certificate that is there; leaves before kubeconfigs before what is the kubelet's before authorities.
 #[must_use]
-pub fn of(cluster: &Cluster, host: &Host, seen: &Observations) -> Vec<Held> {
+pub fn held_certificates(cluster: &Cluster, host: &Host, seen: &Observations) -> Vec<Held> {
     let authorities = authorities(seen);
     let of_material = |material: Material| {
         let pem = pem(material, seen)?;
@@ -150,8 +150,9 @@ pub fn of(cluster: &Cluster, host: &Host, seen: &Observations) -> Vec<Held> {
     let mut all: Vec<Held> = others.into_iter().filter_map(of_material).collect();
     if host.roles.is_node() {
         let client = seen.certificates.get(CLIENT_CERTIFICATE).and_then(Option::as_ref);
-        let client = client.map(|pem| held(("kubelet.conf", CLIENT_CERTIFICATE.to_owned()), pem, User::KubeletsOwn, &authorities));
-        let shown = User::Shown { program: "kubelet", port: KUBELET_PORT };
+        let client =
+            client.map(|pem| held(("kubelet.conf", CLIENT_CERTIFICATE.to_owned()), pem, CertificateUser::KubeletsOwn, &authorities));
+        let shown = CertificateUser::Shown { program: "kubelet", port: KUBELET_PORT };
         let serving =
             seen.contents.get(KUBELET_SERVING).filter(|_| !shows_users_own(cluster, host)).map(|bytes| String::from_utf8_lossy(bytes));
         let serving = serving.map(|pem| held(("kubelet", KUBELET_SERVING.to_owned()), &pem, shown, &authorities));
@@ -177,7 +178,7 @@ fn authorities(seen: &Observations) -> Vec<(AuthorityKind, TrustBundle)> {
     AuthorityKind::ALL.into_iter().filter_map(known).collect()
 }
 
-fn held((name, path): (&'static str, String), pem: &str, user: User, authorities: &[(AuthorityKind, TrustBundle)]) -> Held {
+fn held((name, path): (&'static str, String), pem: &str, user: CertificateUser, authorities: &[(AuthorityKind, TrustBundle)]) -> Held {
     let facts = inspect_certificate(pem).map_err(|error| error.to_string());
     let signer = facts.as_ref().map_or_else(|_| Signer::Another(String::new()), |facts| signer(facts, authorities));
     Held { name, path, is_authority: false, facts, signer, user }
@@ -193,64 +194,66 @@ fn signer(facts: &CertificateFacts, authorities: &[(AuthorityKind, TrustBundle)]
     }
 }
 
-fn user(cluster: &Cluster, material: Material) -> User {
+fn user(cluster: &Cluster, material: Material) -> CertificateUser {
     match material {
         Material::LeafCertificate(leaf) => match leaf {
-            Leaf::ApiServer => User::Shown { program: API_SERVER, port: cluster.api_server_port() },
-            Leaf::EtcdServer => User::Shown { program: "etcd", port: ETCD_CLIENT_PORT },
-            Leaf::EtcdPeer => User::Shown { program: "etcd", port: ETCD_PEER_PORT },
-            Leaf::ApiServerKubeletClient | Leaf::ApiServerEtcdClient | Leaf::FrontProxyClient => User::ReadAnew(API_SERVER),
-            Leaf::EtcdHealthcheckClient => User::Nobody,
+            Leaf::ApiServer => CertificateUser::Shown { program: API_SERVER, port: cluster.api_server_port() },
+            Leaf::EtcdServer => CertificateUser::Shown { program: "etcd", port: ETCD_CLIENT_PORT },
+            Leaf::EtcdPeer => CertificateUser::Shown { program: "etcd", port: ETCD_PEER_PORT },
+            Leaf::ApiServerKubeletClient | Leaf::ApiServerEtcdClient | Leaf::FrontProxyClient => CertificateUser::ReadAnew(API_SERVER),
+            Leaf::EtcdHealthcheckClient => CertificateUser::Nobody,
         },
         Material::Kubeconfig(user) => match user {
-            KubeconfigUser::ControllerManager => User::AtStart(CONTROLLER_MANAGER),
-            KubeconfigUser::Scheduler => User::AtStart(SCHEDULER),
+            KubeconfigUser::ControllerManager => CertificateUser::AtStart(CONTROLLER_MANAGER),
+            KubeconfigUser::Scheduler => CertificateUser::AtStart(SCHEDULER),
             // Where the kubelet asks for no certificate, its kubeconfig is read once.
-            KubeconfigUser::Kubelet if is_kept_elsewhere(cluster, AuthorityKind::Kubernetes) => User::UnitAtStart(KUBELET_UNIT),
-            KubeconfigUser::Kubelet => User::KubeletsOwn,
-            KubeconfigUser::Admin | KubeconfigUser::SuperAdmin => User::Nobody,
+            KubeconfigUser::Kubelet if is_kept_elsewhere(cluster, AuthorityKind::Kubernetes) => CertificateUser::UnitAtStart(KUBELET_UNIT),
+            KubeconfigUser::Kubelet => CertificateUser::KubeletsOwn,
+            KubeconfigUser::Admin | KubeconfigUser::SuperAdmin => CertificateUser::Nobody,
         },
-        _ => User::Nobody,
+        _ => CertificateUser::Nobody,
     }
 }
 
 impl Held {
     /// Whether what runs has it, by what was seen of the host and by what was shown at its port: that, or why nobody could see it.
     #[must_use]
-    pub fn running(&self, cluster: &Cluster, seen: &Observations, shown: Option<&Result<CertificateFacts, String>>) -> Running {
+    pub fn running(&self, cluster: &Cluster, seen: &Observations, shown: Option<&Result<CertificateFacts, String>>) -> CertificateInUse {
         match self.user {
-            User::Nobody => Running::Nobody,
-            User::Shown { program, .. } => match (shown, &self.facts) {
-                (Some(Ok(shown)), Ok(own)) if shown.sha256 == own.sha256 => Running::Has("shown".to_owned()),
-                (Some(Ok(shown)), _) => Running::Lacks(format!("{program} shows one that ends on {}", shown.not_after.date())),
+            CertificateUser::Nobody => CertificateInUse::Nobody,
+            CertificateUser::Shown { program, .. } => match (shown, &self.facts) {
+                (Some(Ok(shown)), Ok(own)) if shown.sha256 == own.sha256 => CertificateInUse::Has("shown".to_owned()),
+                (Some(Ok(shown)), _) => CertificateInUse::Lacks(format!("{program} shows one that ends on {}", shown.not_after.date())),
                 (Some(Err(why)), _) => self.by_start(starts_with(cluster, program, seen), program, seen, why),
-                (None, _) => Running::Unknown("nobody looked".to_owned()),
+                (None, _) => CertificateInUse::Unknown("nobody looked".to_owned()),
             },
-            User::ReadAnew(program) => match starts_with(cluster, program, seen) {
-                Some(_) => Running::Has("read for each connection".to_owned()),
-                None => Running::Unknown(format!("{program} does not run")),
+            CertificateUser::ReadAnew(program) => match starts_with(cluster, program, seen) {
+                Some(_) => CertificateInUse::Has("read for each connection".to_owned()),
+                None => CertificateInUse::Unknown(format!("{program} does not run")),
             },
-            User::AtStart(program) => self.read_at_start(starts_with(cluster, program, seen), program, seen),
-            User::UnitAtStart(unit) => self.read_at_start(seen.started_nanoseconds(unit).filter(|_| is_active(unit, seen)), unit, seen),
-            User::KubeletsOwn if is_active(KUBELET_UNIT, seen) => Running::Has("its own".to_owned()),
-            User::KubeletsOwn => Running::Unknown("the kubelet does not run".to_owned()),
+            CertificateUser::AtStart(program) => self.read_at_start(starts_with(cluster, program, seen), program, seen),
+            CertificateUser::UnitAtStart(unit) => {
+                self.read_at_start(seen.started_nanoseconds(unit).filter(|_| is_active(unit, seen)), unit, seen)
+            }
+            CertificateUser::KubeletsOwn if is_active(KUBELET_UNIT, seen) => CertificateInUse::Has("its own".to_owned()),
+            CertificateUser::KubeletsOwn => CertificateInUse::Unknown("the kubelet does not run".to_owned()),
         }
     }
 
-    fn read_at_start(&self, started: Option<i128>, program: &str, seen: &Observations) -> Running {
+    fn read_at_start(&self, started: Option<i128>, program: &str, seen: &Observations) -> CertificateInUse {
         match started {
-            None => Running::Unknown(format!("{program} does not run")),
+            None => CertificateInUse::Unknown(format!("{program} does not run")),
             Some(started) if seen.is_older(started, &self.path) => {
-                Running::Lacks(format!("{program} was started on {}, the file is newer", day(started)))
+                CertificateInUse::Lacks(format!("{program} was started on {}, the file is newer", day(started)))
             }
-            Some(_) => Running::Has("started after it".to_owned()),
+            Some(_) => CertificateInUse::Has("started after it".to_owned()),
         }
     }
 
     /// What was started after a file changed has read it; of the rest nobody knows.
-    fn by_start(&self, started: Option<i128>, program: &str, seen: &Observations, why: &str) -> Running {
+    fn by_start(&self, started: Option<i128>, program: &str, seen: &Observations, why: &str) -> CertificateInUse {
         match self.read_at_start(started, program, seen) {
-            Running::Lacks(_) => Running::Unknown(why.to_owned()),
+            CertificateInUse::Lacks(_) => CertificateInUse::Unknown(why.to_owned()),
             other => other,
         }
     }
@@ -268,7 +271,7 @@ impl Held {
         match left {
             _ if left.is_negative() => Urgency::Ended,
             _ if left <= Duration::days(14).min(life / 10) => Urgency::Alarm,
-            _ if left <= Duration::days(60).min(life / 3) && self.user != User::KubeletsOwn => Urgency::Warning,
+            _ if left <= Duration::days(60).min(life / 3) && self.user != CertificateUser::KubeletsOwn => Urgency::Warning,
             _ => Urgency::None,
         }
     }

@@ -189,6 +189,6 @@ fn text(secret: &Secret) -> String {
     String::from_utf8_lossy(secret.expose()).into_owned()
 }
 
-fn of_pki(secret: &Secret) -> kok_pki::Secret {
-    kok_pki::Secret::new(text(secret))
+fn of_pki(secret: &Secret) -> kok_pki::SecretText {
+    kok_pki::SecretText::new(text(secret))
 }

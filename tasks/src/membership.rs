@@ -39,7 +39,7 @@ pub(crate) fn has_vote(peer: &EtcdPeer) -> bool {
 impl<'a> Membership<'a> {
     /// What `seen` says of it.
     #[must_use]
-    pub fn of(cluster: &'a Cluster, seen: &Seen) -> Self {
+    pub fn from_seen(cluster: &'a Cluster, seen: &Seen) -> Self {
         let list = answering(cluster, seen).next().map(|(_, member)| member.members.clone());
         let Some(list) = list else { return Self { voters: cluster.etcd_hosts().collect(), joining: Vec::new() } };
         let entry = |host: &Host| list.iter().find(|peer| peer.peer_url == peer_url(host));

@@ -69,19 +69,19 @@ impl PemSet {
         self.0.iter().map(|entry| entry.pem.as_str())
     }
 
-    fn of(&self, part: Part) -> impl Iterator<Item = &str> {
+    fn pems_of(&self, part: Part) -> impl Iterator<Item = &str> {
         self.0.iter().filter(move |key| key.part == part).map(|key| key.pem.as_str())
     }
 
     /// The one that signs.
     #[must_use]
     pub fn signer(&self) -> Option<&str> {
-        self.of(Part::Signs).next()
+        self.pems_of(Part::Signs).next()
     }
 
     /// Those that have signed before, and are taken still.
     pub fn before(&self) -> impl Iterator<Item = &str> {
-        self.of(Part::Before)
+        self.pems_of(Part::Before)
     }
 
     /// Whether this one is known.
@@ -99,13 +99,13 @@ impl PemSet {
     /// Whether this one is to sign next.
     #[must_use]
     pub fn is_next(&self, pem: &str) -> bool {
-        self.of(Part::Next).any(|next| is_same(next, pem))
+        self.pems_of(Part::Next).any(|next| is_same(next, pem))
     }
 
     /// Whether one is to sign next.
     #[must_use]
     pub fn has_next(&self) -> bool {
-        self.of(Part::Next).next().is_some()
+        self.pems_of(Part::Next).next().is_some()
     }
 
     /// Whether one is being replaced by another one, as far as this file says.

@@ -27,13 +27,13 @@ pub fn looks_at_leaving(host: &Host) -> Looks {
 #[must_use]
 pub fn present(cluster: &Cluster, leaving: &[String], seen: &Seen) -> Cluster {
     let present = Present { cluster, seen, list: list(cluster, seen), kubernetes: kubernetes(cluster, seen) };
-    let of = |host: &Host| {
+    let present_host = |host: &Host| {
         let leaves = leaving.contains(&host.name);
         let roles = present.roles(host, leaves);
         let address = if leaves { present.address(host) } else { host.address };
         Host { roles, address, ..host.clone() }
     };
-    Cluster { hosts: cluster.hosts.iter().map(of).collect(), ..cluster.clone() }
+    Cluster { hosts: cluster.hosts.iter().map(present_host).collect(), ..cluster.clone() }
 }
 
 /// The address by which the cluster knows the node of a host, if it is none of those that the file gives it.
@@ -111,13 +111,13 @@ impl<'a> Present<'a> {
 
     /// Whether a host that leaves is a control plane, or half of one, whose member has left; nothing if nobody can say.
     fn is_control_plane(&self, host: &Host) -> Option<bool> {
-        let said = self.node(host).map(is_marked);
-        let Some(has_manifest) = self.has(host, API_SERVER_MANIFEST) else { return said };
+        let marked = self.node(host).map(is_marked);
+        let Some(has_manifest) = self.has(host, API_SERVER_MANIFEST) else { return marked };
         let has = |path| self.has(host, path) == Some(true);
         let runs = self.seen.observations(&host.name).api_server == Some(ApiServerState::Ready);
         // A label is anybody's to set. With it, or with what the file says, the data that are left are those of its member.
         let had_member =
-            !self.cluster.has_etcd_units() && has(MEMBER_DATA) && (host.roles.etcd || said == Some(true) || self.is_uploaded(host));
+            !self.cluster.has_etcd_units() && has(MEMBER_DATA) && (host.roles.etcd || marked == Some(true) || self.is_uploaded(host));
         Some(self.is_ours(host) && (has_manifest || runs || has(SERVICE_ACCOUNT_KEY) || had_member))
     }
 

@@ -10,12 +10,12 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::bundle::{Bundle, BundleImage};
 pub use error::PushError;
-pub use index::{Manifest, index, names_all};
+pub use index::{ImageManifest, index, names_all};
 pub use registry::Registry;
 
 /// A tag of a registry, and the images of a bundle that it is to name: one for each architecture.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Place {
+pub struct PushedTag {
     /// Inside the registry, with its folder.
     pub repository: String,
     /// As upstream has it.
@@ -26,7 +26,7 @@ pub struct Place {
     pub images: Vec<BundleImage>,
 }
 
-impl Place {
+impl PushedTag {
     /// How many bytes the archives have.
     #[must_use]
     pub fn bytes(&self) -> u64 {
@@ -39,15 +39,15 @@ impl Place {
 ///
 /// # Errors
 /// [`PushError::Collision`] if two hosts have an image of the same name and tag, [`PushError::Name`] for a name that no registry takes.
-pub fn places(bundle: &Bundle, registry: &Registry, keeps_host: bool) -> Result<Vec<Place>, PushError> {
-    let mut places: BTreeMap<(String, String), Place> = BTreeMap::new();
+pub fn places(bundle: &Bundle, registry: &Registry, keeps_host: bool) -> Result<Vec<PushedTag>, PushError> {
+    let mut places: BTreeMap<(String, String), PushedTag> = BTreeMap::new();
     for image in &bundle.images {
         let (host, repository, tag) = parts(&image.reference).ok_or_else(|| PushError::Name { reference: image.reference.clone() })?;
         let repository = registry.inside(&if keeps_host { format!("{host}/{repository}") } else { repository.to_owned() });
         if !registry::is_path(&repository) {
             return Err(PushError::Name { reference: image.reference.clone() });
         }
-        let place = places.entry((repository.clone(), tag.to_owned())).or_insert_with(|| Place {
+        let place = places.entry((repository.clone(), tag.to_owned())).or_insert_with(|| PushedTag {
             repository,
             tag: tag.to_owned(),
             upstream: image.reference.clone(),
@@ -64,7 +64,7 @@ pub fn places(bundle: &Bundle, registry: &Registry, keeps_host: bool) -> Result<
 
 /// Which of upstream's hosts the registry stands in for after that, as `--mirror` takes it.
 #[must_use]
-pub fn mirrors(places: &[Place], registry: &Registry, keeps_host: bool) -> Vec<String> {
+pub fn mirrors(places: &[PushedTag], registry: &Registry, keeps_host: bool) -> Vec<String> {
     let hosts: BTreeSet<&str> = places.iter().filter_map(|place| parts(&place.upstream)).map(|(host, ..)| host).collect();
     let address = |host: &str| registry.address(if keeps_host { host } else { "" });
     hosts.into_iter().map(|host| format!("{host}={}", address(host))).collect()

@@ -20,7 +20,7 @@ pub struct Renewal<'a> {
     /// The hosts; all if there is none.
     pub hosts: &'a [String],
     /// The parts; all if there is none.
-    pub parts: &'a BTreeSet<Part>,
+    pub parts: &'a BTreeSet<CertificatePart>,
     /// Whether certificates are made anew, too, that have most of their time before them. Those that are not an hour old stay, so that a run that was
     /// interrupted goes on when it is asked for again.
     pub all: bool,
@@ -62,7 +62,7 @@ impl Successor<'_> {
 
 /// A part of the certificates of a host.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Part {
+pub enum CertificatePart {
     /// Those of the API server, and as what it asks etcd and kubelets.
     ApiServer,
     /// Those of etcd.
@@ -75,7 +75,7 @@ pub enum Part {
     Kubelets,
 }
 
-impl Part {
+impl CertificatePart {
     /// All of them.
     pub const ALL: [Self; 5] = [Self::ApiServer, Self::Etcd, Self::FrontProxy, Self::Kubeconfigs, Self::Kubelets];
 
@@ -92,7 +92,7 @@ impl Part {
     }
 
     /// The part that a file is of; nothing for files of authorities and of service accounts, and for the kubelet's kubeconfig, which it keeps up itself.
-    fn of(material: Material) -> Option<Self> {
+    fn from_material(material: Material) -> Option<Self> {
         match material {
             Material::LeafCertificate(leaf) | Material::LeafKey(leaf) => Some(match leaf {
                 Leaf::ApiServer | Leaf::ApiServerKubeletClient | Leaf::ApiServerEtcdClient => Self::ApiServer,
@@ -117,7 +117,7 @@ impl Renewal<'_> {
     #[must_use]
     pub fn concerns(&self, cluster: &Cluster, host: &Host) -> bool {
         let is_issued = || issued::is_kept_elsewhere(cluster, AuthorityKind::Kubernetes);
-        let has_some = host.roles.control_plane || host.roles.etcd || self.has_part(Part::Kubelets) || is_issued();
+        let has_some = host.roles.control_plane || host.roles.etcd || self.has_part(CertificatePart::Kubelets) || is_issued();
         has_some && self.has_host(&host.name)
     }
 
@@ -131,14 +131,14 @@ impl Renewal<'_> {
 
     /// Whether a part is meant.
     #[must_use]
-    pub fn has_part(&self, part: Part) -> bool {
+    pub fn has_part(&self, part: CertificatePart) -> bool {
         self.parts.is_empty() || self.parts.contains(&part)
     }
 
     /// Whether a file is meant.
     #[must_use]
     pub fn has(&self, material: Material) -> bool {
-        Part::of(material).is_some_and(|part| self.has_part(part))
+        CertificatePart::from_material(material).is_some_and(|part| self.has_part(part))
     }
 
     /// Why a certificate that does its work, of an authority of this kind, is made anew all the same, if it is.
@@ -171,7 +171,7 @@ pub(crate) fn ends_soon(cluster: &Cluster, authority: &str, certificate: &str, n
 
 /// A certificate that somebody else has to issue anew.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Due {
+pub struct DueCertificate {
     /// The host.
     pub host: String,
     /// The file below `/etc/kubernetes`, and in the folder of what was issued below the host's name.
@@ -182,7 +182,7 @@ pub struct Due {
 
 /// What is meant, ends soon, and is signed by an authority whose key somebody else keeps.
 #[must_use]
-pub fn to_be_issued(cluster: &Cluster, renewal: &Renewal<'_>, seen: &Seen, now: i64) -> Vec<Due> {
+pub fn to_be_issued(cluster: &Cluster, renewal: &Renewal<'_>, seen: &Seen, now: i64) -> Vec<DueCertificate> {
     let mut due = Vec::new();
     for host in cluster.hosts.iter().filter(|host| renewal.concerns(cluster, host)) {
         let issued = issued::paths(cluster, host);
@@ -199,8 +199,8 @@ pub fn to_be_issued(cluster: &Cluster, renewal: &Renewal<'_>, seen: &Seen, now: 
                 .any(|it| below(held).as_deref() == Some(it.path()) && (renewal.has(it) || renewal.parts.is_empty()));
             is_late && is_meant && below(held).is_some_and(|path| issued.contains(&path.as_str()))
         };
-        let held = in_use::of(cluster, host, seen.observations(&host.name)).into_iter().filter(is_due);
-        due.extend(held.map(|held| Due {
+        let held = in_use::held_certificates(cluster, host, seen.observations(&host.name)).into_iter().filter(is_due);
+        due.extend(held.map(|held| DueCertificate {
             host: host.name.clone(),
             path: below(&held).unwrap_or_default(),
             end: held.facts.ok().map(|facts| facts.not_after.unix_timestamp()),

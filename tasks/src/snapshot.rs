@@ -175,21 +175,21 @@ fn two_clusters(members: &[&Host], seen: &Seen) -> Option<Refusal> {
 }
 
 fn refused(members: &[&Host], seen: &Seen) -> Refusal {
-    let said = members.iter().map(|host| {
-        let said = match &seen.observations(&host.name).etcd {
-            Some(EtcdState::NotReady(said)) => {
-                said.trim().lines().next_back().unwrap_or_default().split(" - did you").next().unwrap_or_default()
+    let outputs = members.iter().map(|host| {
+        let output = match &seen.observations(&host.name).etcd {
+            Some(EtcdState::NotReady(output)) => {
+                output.trim().lines().next_back().unwrap_or_default().split(" - did you").next().unwrap_or_default()
             }
             Some(EtcdState::Ready(member)) if !member.has_leader => "its member knows of no leader",
             Some(EtcdState::Ready(member)) if member.is_learner => "its member only learns",
             Some(EtcdState::Ready(_)) => "its member says that its data are corrupt",
             _ => "nothing of its member is there that could be asked",
         };
-        format!("{}: {said}", host.name)
+        format!("{}: {output}", host.name)
     });
-    let said = said.collect::<Vec<_>>().join("; ");
+    let outputs = outputs.collect::<Vec<_>>().join("; ");
     Refusal::new("no snapshot of etcd can be taken before the cluster goes")
-        .because(if said.is_empty() { "no host with a member belongs to the cluster any more".to_owned() } else { said })
+        .because(if outputs.is_empty() { "no host with a member belongs to the cluster any more".to_owned() } else { outputs })
         .hint(
             "start a member again (`kokctl status` shows them); or, if all that the cluster has stored may be lost or was kept before, add \
              --no-snapshot",
@@ -200,8 +200,8 @@ fn refused(members: &[&Host], seen: &Seen) -> Refusal {
 /// Nobody says that the cluster ran, and nobody can say that it did not.
 fn forgotten(host: &Host, members: &[&Host], seen: &Seen) -> Refusal {
     let refusal = refused(members, seen);
-    let said = refusal.because.clone().unwrap_or_default();
-    let because = format!("{} is no part of the cluster, or not any more, so nobody knows whether it ever ran; {said}", host.name);
+    let reason = refusal.because.clone().unwrap_or_default();
+    let because = format!("{} is no part of the cluster, or not any more, so nobody knows whether it ever ran; {reason}", host.name);
     refusal.because(because)
 }
 

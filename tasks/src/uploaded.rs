@@ -43,7 +43,7 @@ pub struct ClusterConfiguration {
     pub networking: Networking,
     /// The controller manager's arguments.
     #[serde(default)]
-    pub controller_manager: Component,
+    pub controller_manager: UploadedComponent,
     /// How etcd runs.
     #[serde(default)]
     pub etcd: Etcd,
@@ -67,7 +67,7 @@ pub struct Networking {
 /// A program with arguments besides kubeadm's own.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Component {
+pub struct UploadedComponent {
     /// Name without dashes, and value.
     #[serde(default)]
     pub extra_args: Arguments,
@@ -79,7 +79,7 @@ pub struct Component {
 pub struct Etcd {
     /// A pod.
     #[serde(default)]
-    pub local: Option<Component>,
+    pub local: Option<UploadedComponent>,
     /// Somewhere else.
     #[serde(default)]
     pub external: Option<BTreeMap<String, Value>>,
@@ -155,9 +155,10 @@ pub fn read(text: &str) -> Result<KubeadmDocuments, Unreadable> {
         serde_saphyr::from_multiple_with_options(text, options).map_err(|error| Unreadable(first_line(&error.to_string())))?;
     let mut read = KubeadmDocuments::default();
     for document in documents {
-        let said = |key: &str| document.get(key).and_then(Value::as_str).map(str::to_owned);
+        let text_field = |key: &str| document.get(key).and_then(Value::as_str).map(str::to_owned);
         let missing = |key: &str| Unreadable(format!("a document has no `{key}`"));
-        let (api_version, kind) = (said("apiVersion").ok_or_else(|| missing("apiVersion"))?, said("kind").ok_or_else(|| missing("kind"))?);
+        let (api_version, kind) =
+            (text_field("apiVersion").ok_or_else(|| missing("apiVersion"))?, text_field("kind").ok_or_else(|| missing("kind"))?);
         if !api_version.starts_with("kubeadm.k8s.io/") {
             continue;
         }

@@ -29,7 +29,7 @@ pub fn looks() -> impl Iterator<Item = Look> {
 
 /// Of each certificate that is there; leaves before kubeconfigs before authorities.
 #[must_use]
-pub fn of(seen: &Observations) -> Vec<Validity> {
+pub fn certificate_validities(seen: &Observations) -> Vec<Validity> {
     let pem = |material: Material| match material {
         Material::Kubeconfig(_) => seen.kubeconfigs.get(&absolute(material))?.clone(),
         Material::AuthorityCertificate(_) | Material::LeafCertificate(_) => {

@@ -42,18 +42,18 @@ const COLUMNS: [(&str, &str); 5] = [
 impl HostVersions {
     /// Versions of one program.
     #[must_use]
-    pub fn of(&self, program: &str) -> Option<&Installed> {
+    pub fn of_program(&self, program: &str) -> Option<&Installed> {
         self.programs.get(program)
     }
 
     /// Versions of the API server, the controller manager and the scheduler: what runs, and what would.
     pub fn of_control_plane(&self) -> impl Iterator<Item = &Version> {
-        STATIC_PODS.iter().filter(|name| **name != ETCD).filter_map(|name| self.of(name)).flat_map(Installed::all)
+        STATIC_PODS.iter().filter(|name| **name != ETCD).filter_map(|name| self.of_program(name)).flat_map(Installed::all)
     }
 
     /// Versions of the kubelet: what runs, and what would.
     pub fn of_kubelet(&self) -> impl Iterator<Item = &Version> {
-        self.of(KUBELET).into_iter().flat_map(Installed::all)
+        self.of_program(KUBELET).into_iter().flat_map(Installed::all)
     }
 
     fn new(cluster: &Cluster, seen: &Seen, host: &Host) -> Self {
@@ -86,7 +86,7 @@ impl HostVersions {
 
     fn cells(&self) -> [String; 5] {
         let is_unknown = self.is_control_plane && !self.is_asked;
-        COLUMNS.map(|(program, _)| match self.of(program) {
+        COLUMNS.map(|(program, _)| match self.of_program(program) {
             Some(Installed { running: Some(running), next: Some(next), .. }) if running != next => format!("{running} (then {next})"),
             Some(Installed { running, next, emulates: Some((major, minor)) }) => {
                 let version = running.as_ref().or(next.as_ref());
@@ -101,7 +101,7 @@ impl HostVersions {
 impl Versions {
     /// What was seen of all hosts of the file.
     #[must_use]
-    pub fn of(cluster: &Cluster, seen: &Seen) -> Self {
+    pub fn from_seen(cluster: &Cluster, seen: &Seen) -> Self {
         Self(cluster.hosts.iter().map(|host| HostVersions::new(cluster, seen, host)).collect())
     }
 

@@ -15,14 +15,14 @@ fuzz_target!(|texts: (&str, &str, &str)| {
     for (name, text) in [("x", texts.0), ("y", texts.1), ("ansible_ssh_args", texts.2)] {
         let position = Source::file("vars.yml", "").position(1, 1);
         let node = Node::new(Value::Text(text.to_owned()), position.clone());
-        vars.insert(name, kok_crds::inventory::Variable { key_position: position, node });
+        vars.insert(name, kok_crds::inventory::WrittenVariable { key_position: position, node });
     }
-    let resolved = Resolved::of(inventory, vec![vars]);
+    let resolved = Resolved::new(inventory, vec![vars]);
     for name in ["x", "y"] {
         if let Err(problem) = resolved.get("a", name) {
             assert!(problem.position.is_some());
         }
         let _ = resolved.get("b", name);
     }
-    let _ = Connection::of(&resolved, "b");
+    let _ = Connection::for_host(&resolved, "b");
 });

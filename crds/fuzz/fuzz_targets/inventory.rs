@@ -13,7 +13,7 @@ fuzz_target!(|text: &str| {
     match Inventory::read(&source, &beside).or_else(|_| Inventory::read(&source, &[])) {
         Ok(inventory) => {
             assert!(!inventory.hosts().is_empty());
-            let resolved = Resolved::of(inventory, Vec::new());
+            let resolved = Resolved::new(inventory, Vec::new());
             // A few are as good as all of ten thousand.
             for host in resolved.inventory().hosts().into_iter().take(4) {
                 assert!(resolved.names(host).into_iter().all(|name| resolved.origin(host, name).is_some()));

@@ -34,14 +34,14 @@ struct Judge<'a> {
 
 /// Something that a component is told: an option, a field of its configuration, a feature gate.
 #[derive(Debug, Clone, Copy)]
-struct Told<'a> {
+struct WrittenSetting<'a> {
     name: &'a str,
     value: &'a Json,
     /// Parts of the paths that say it, the likeliest first.
     likely: &'a [&'a str],
 }
 
-impl<'a> Told<'a> {
+impl<'a> WrittenSetting<'a> {
     fn new(program: Program, name: &'a str, value: &'a Json) -> Self {
         Self { name, value, likely: program.likely() }
     }
@@ -59,10 +59,10 @@ fn text(value: &Json) -> String {
 
 impl Judge<'_> {
     /// Reports a problem with something that is told; of hosts that are alike once.
-    fn report(&mut self, told: Told<'_>, problem: Problem) {
-        let said = self.decoder.told(told.name, told.value, told.likely);
+    fn report(&mut self, setting: WrittenSetting<'_>, problem: Problem) {
+        let position_there = self.decoder.position_of(setting.name, setting.value, setting.likely);
         // What nobody says else a patch says.
-        let position = said.cloned().unwrap_or_else(|| self.written(&["spec.vars.kubeadm_patches"]));
+        let position = position_there.cloned().unwrap_or_else(|| self.written(&["spec.vars.kubeadm_patches"]));
         self.report_at(&position, problem);
     }
 
@@ -83,7 +83,7 @@ impl Judge<'_> {
 /// Checks what all components are told.
 pub(crate) fn components(decoder: &mut Decoder, settings: &Settings, hosts: &[ReadHost<'_>], version: Option<&Version>, spec: &Position) {
     let judge = &mut Judge { decoder, spec, reported: Vec::new() };
-    let known = version.and_then(Known::of);
+    let known = version.and_then(Known::for_version);
     if let Some(known) = known {
         gates::gates(judge, known, settings);
         options::options(judge, known, settings);

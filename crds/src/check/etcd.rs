@@ -50,7 +50,7 @@ fn patches_of_units(decoder: &mut Decoder, settings: &Settings, spec: &Position)
 }
 
 fn options_of_units(decoder: &mut Decoder, settings: &Settings, spec: &Position) {
-    let only_said = |name: &&String| EtcdOption::of(name).is_some_and(|option| option.place().is_none());
+    let only_said = |name: &&String| EtcdOption::by_name(name).is_some_and(|option| option.place().is_none());
     for name in settings.components.etcd.keys().filter(only_said) {
         let as_variable = format!("ETCD_{}", name.to_ascii_uppercase().replace('-', "_"));
         let paths = OPTIONS.iter().flat_map(|path| [format!("{path}.{name}"), format!("{path}.{as_variable}")]);

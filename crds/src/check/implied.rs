@@ -9,7 +9,7 @@ use crate::decode::{Decoder, Wording};
 use crate::model::{Network, NetworkPlugin, Roles};
 use crate::read::ReadHost;
 use crate::tree::{Node, Value};
-use crate::variables::{Member, OF_MEMBERS, SERVER_PORTS, Sayings, field_called, is_of_server, other_members, server_port, spelled};
+use crate::variables::{EtcdHost, OF_MEMBERS, SERVER_PORTS, Sayings, field_called, is_of_server, other_members, server_port, spelled};
 use crate::words::quote;
 
 /// Variables that can only say what the host's address is; of workers too those that begin with `kubelet`.
@@ -87,16 +87,16 @@ pub(crate) fn implied(decoder: &mut Decoder, sayings: &Sayings<'_>, hosts: &[Rea
     let words = decoder.wording();
     let mut problems = Vec::new();
     if let Some(network) = network {
-        problems.extend(sayings.of("skydns_server").filter_map(|(_, node)| dns_server(node, network.service_cidr)));
+        problems.extend(sayings.values_of("skydns_server").filter_map(|(_, node)| dns_server(node, network.service_cidr)));
     }
     if let Some(network) = network.filter(|network| network.plugin != NetworkPlugin::Calico) {
-        problems.extend(sayings.of("kubelet_max_pods").filter_map(|(_, node)| max_pods(node, network.node_prefix, words)));
+        problems.extend(sayings.values_of("kubelet_max_pods").filter_map(|(_, node)| max_pods(node, network.node_prefix, words)));
         if let Some(ipv6) = network.ipv6 {
-            problems.extend(sayings.of("kubelet_max_pods").filter_map(|(_, node)| max_pods_ipv6(node, ipv6.node_prefix, words)));
+            problems.extend(sayings.values_of("kubelet_max_pods").filter_map(|(_, node)| max_pods_ipv6(node, ipv6.node_prefix, words)));
         }
     }
     for name in OF_ADDRESS {
-        for (own, node) in sayings.of(name) {
+        for (own, node) in sayings.values_of(name) {
             let meant = hosts.iter().enumerate().filter(|(index, host)| own.map_or_else(|| is_of(name, host), |own| own == *index));
             // One line says it of all hosts, so that the first tells enough.
             let other = |(_, host): (usize, &ReadHost<'_>)| {
@@ -107,17 +107,17 @@ pub(crate) fn implied(decoder: &mut Decoder, sayings: &Sayings<'_>, hosts: &[Rea
                 .extend(meant.filter_map(other).next().map(|problem| problem.hint("leave it out; the host's own address is `address`")));
         }
     }
-    let port = server_port(SERVER_PORTS.into_iter().flat_map(|name| sayings.of(name)).map(|(_, node)| node));
+    let port = server_port(SERVER_PORTS.into_iter().flat_map(|name| sayings.values_of(name)).map(|(_, node)| node));
     for name in OF_MEMBERS {
         let members = members(name, hosts);
-        let nodes = members.iter().flat_map(|members| sayings.of(name).map(move |(_, node)| (members, node)));
+        let nodes = members.iter().flat_map(|members| sayings.values_of(name).map(move |(_, node)| (members, node)));
         problems.extend(nodes.filter_map(|(members, node)| other_members(name, node, members, &port)));
     }
     problems.into_iter().for_each(|problem| decoder.report(problem));
 }
 
 /// The hosts of which a variable speaks, if all of them are known.
-fn members(name: &str, hosts: &[ReadHost<'_>]) -> Option<Vec<Member>> {
+fn members(name: &str, hosts: &[ReadHost<'_>]) -> Option<Vec<EtcdHost>> {
     let runs = |roles: &Roles| if is_of_server(name) { roles.control_plane } else { roles.etcd };
     let members = hosts.iter().filter(|host| host.roles.as_ref().is_none_or(|(roles, _)| runs(roles)));
     let member = |host: &ReadHost<'_>| {

@@ -97,7 +97,7 @@ pub(crate) struct Known {
 
 impl Known {
     /// What a version knows; nothing is known of other minor versions than those of the bundle.
-    pub(crate) fn of(version: &Version) -> Option<&'static Self> {
+    pub(crate) fn for_version(version: &Version) -> Option<&'static Self> {
         KNOWN.iter().find(|known| version.major == 1 && version.minor == known.minor)
     }
 

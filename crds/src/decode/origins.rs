@@ -22,7 +22,7 @@ impl Decoder {
 
     /// Where that was said. Several components may have the same name and value: `likely` are parts of the paths that are meant, the likeliest
     /// first.
-    pub(crate) fn told(&self, name: &str, value: &Json, likely: &[&str]) -> Option<&Position> {
+    pub(crate) fn position_of(&self, name: &str, value: &Json, likely: &[&str]) -> Option<&Position> {
         let same = self.origins.iter().filter(|origin| origin.name == name && origin.value == *value);
         let rank = |origin: &&Origin| likely.iter().position(|part| origin.path.contains(part)).unwrap_or(likely.len());
         same.min_by_key(rank).map(|origin| &origin.position)

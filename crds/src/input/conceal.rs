@@ -56,19 +56,19 @@ pub(super) fn parts_of_secrets(input: &mut Input) {
     }
 }
 
-fn of_message<W>(said: &mut Message<W>, search: &Search<'_>) {
-    if let Some(tainted) = said.position.as_ref().and_then(|position| search.places.get(position)) {
-        if tells(&said.message, tainted) {
-            said.message = match tainted.is_encrypted {
+fn of_message<W>(message: &mut Message<W>, search: &Search<'_>) {
+    if let Some(tainted) = message.position.as_ref().and_then(|position| search.places.get(position)) {
+        if tells(&message.message, tainted) {
+            message.message = match tainted.is_encrypted {
                 true => format!("`{}` cannot be what is encrypted there", tainted.name),
                 false => format!("`{}` cannot be what {} gives", tainted.name, quote(&tainted.expression)),
             };
         }
-        said.because = said.because.take().filter(|text| !tells(text, tainted));
-        said.because.get_or_insert_with(|| "its value comes from a secret, and is not shown for that reason".to_owned());
-        said.hint = said.hint.take().filter(|text| !tells(text, tainted));
+        message.because = message.because.take().filter(|text| !tells(text, tainted));
+        message.because.get_or_insert_with(|| "its value comes from a secret, and is not shown for that reason".to_owned());
+        message.hint = message.hint.take().filter(|text| !tells(text, tainted));
     }
-    for text in [&mut said.message].into_iter().chain(&mut said.because).chain(&mut said.hint) {
+    for text in [&mut message.message].into_iter().chain(&mut message.because).chain(&mut message.hint) {
         *text = search.texts.hide(text).into_owned();
         search.words.iter().for_each(|word| *text = without_word(text, word));
     }

@@ -2,11 +2,11 @@
 
 use super::{File, Role, Text, file_name};
 use crate::decode::Decoder;
-use crate::inventory::{Variable, Vars};
+use crate::inventory::{Vars, WrittenVariable};
 use crate::model::Cluster;
 use crate::operation::{self, Arguments, ExtraVars, Operation, Placed, read_extra_vars};
 use crate::tree::{Node, Value};
-use crate::variables::{Effect, Given, Outcome, plain, variable};
+use crate::variables::{Given, Outcome, VariableEffect, plain, variable};
 use crate::words::quote;
 use crate::{Problem, Source};
 
@@ -58,7 +58,7 @@ fn named(given: &[ExtraVars], problems: &mut Vec<Problem>, hint: &str) -> Vars {
     for extra in given {
         match extra {
             ExtraVars::Named(variable) => {
-                let found = Variable { key_position: variable.position.clone(), node: variable.node.clone() };
+                let found = WrittenVariable { key_position: variable.position.clone(), node: variable.node.clone() };
                 vars.insert(variable.name.as_str(), found);
             }
             ExtraVars::File(path) => problems.push(no_file(path, hint)),
@@ -76,11 +76,11 @@ pub(super) fn no_file(path: &Placed, hint: &str) -> Problem {
 }
 
 /// Variables that actions of an operation set, unless somebody sets them otherwise.
-pub(super) fn implied(operation: &Operation) -> impl Iterator<Item = (&'static str, Variable)> {
+pub(super) fn implied(operation: &Operation) -> impl Iterator<Item = (&'static str, WrittenVariable)> {
     operation.invocations().filter_map(|invocation| {
         let (name, value) = invocation.implied_variable()?;
         let position = invocation.position.clone();
-        Some((name, Variable { key_position: position.clone(), node: Node::new(Value::Text(value.to_owned()), position) }))
+        Some((name, WrittenVariable { key_position: position.clone(), node: Node::new(Value::Text(value.to_owned()), position) }))
     })
 }
 
@@ -99,7 +99,7 @@ pub(super) fn login(operation: &Operation, has_key: bool, defaults: &mut Vars) -
         };
         given.push(Given::new(option, None, &node, outcome, because));
         if !overruled {
-            defaults.insert(name, Variable { key_position: value.position.clone(), node });
+            defaults.insert(name, WrittenVariable { key_position: value.position.clone(), node });
         }
     }
     given
@@ -122,7 +122,7 @@ pub(super) fn not_for_inline(operation: &Operation, known: &[Given], problems: &
     let mut given = Vec::new();
     let vars = of_cluster(operation, problems, TO_FIELDS);
     given.extend(vars.iter().filter_map(|(name, written)| {
-        let row = variable(name).filter(|row| row.effect() == Effect::NoMeaning)?;
+        let row = variable(name).filter(|row| row.effect() == VariableEffect::NoMeaning)?;
         Some(Given::new(name, Some(row), &written.node, Outcome::NoMeaning, row.details()))
     }));
     if vars.names().count() > given.len() {

@@ -2,7 +2,7 @@
 
 use super::extra::{TO_CONFIG_MAP, no_file};
 use crate::operation::{ExtraVar, ExtraVars, Invocation, Operation};
-use crate::variables::{Effect, Given, Outcome, plain, variable};
+use crate::variables::{Given, Outcome, VariableEffect, plain, variable};
 use crate::words::quote;
 use crate::{Notice, Problem};
 
@@ -16,7 +16,7 @@ pub(super) struct Hooks {
 
 impl Hooks {
     /// Looks at all hooks of an operation.
-    pub(super) fn of(operation: &Operation) -> Self {
+    pub(super) fn from_operation(operation: &Operation) -> Self {
         let mut hooks = Self::default();
         for hook in operation.pre_hooks.iter().chain(&operation.post_hooks) {
             hooks.options(hook);
@@ -33,7 +33,7 @@ impl Hooks {
     fn variable(&mut self, hook: &Invocation, written: &ExtraVar, of_main: Option<&ExtraVar>) {
         let row = variable(&written.name);
         let is_same = of_main.is_some_and(|main| plain(&main.node) == plain(&written.node));
-        let counts = row.is_some_and(|row| row.effect() == Effect::Honoured);
+        let counts = row.is_some_and(|row| row.effect() == VariableEffect::Honoured);
         let (outcome, because) = if is_same {
             (Outcome::Anyway, "the operation itself sets it too".to_owned())
         } else if counts {

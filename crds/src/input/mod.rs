@@ -239,7 +239,7 @@ fn of_read(objects: Objects, mut problems: Vec<Problem>, all: &[Text<'_>], vault
         },
         Err(problem) => Input::wrong(vec![without_cluster(&objects).unwrap_or(problem)]),
     };
-    if let Some(Hooks { given, notices, problems: found }) = operation.map(Hooks::of) {
+    if let Some(Hooks { given, notices, problems: found }) = operation.map(Hooks::from_operation) {
         input.variables.extend(given);
         input.notices.extend(notices);
         problems.extend(found);

@@ -20,7 +20,7 @@ impl Defaults<'_> {
     pub(super) fn resolve(self, inventory: Inventory, mut extra: Vec<Vars>) -> (Resolved, Vec<Given>) {
         let mut least = defaults();
         let given = self.operation.map(|operation| extra::login(operation, self.key.is_some(), &mut least)).unwrap_or_default();
-        let resolved = Resolved::of(inventory, extra.clone());
+        let resolved = Resolved::new(inventory, extra.clone());
         let is_set = |name: &str| resolved.inventory().hosts().iter().any(|host| resolved.origin(host, name).is_some());
         let implied = self.operation.into_iter().flat_map(extra::implied).filter(|(name, _)| !is_set(name));
         let mut vars = Vars::default();
@@ -29,6 +29,6 @@ impl Defaults<'_> {
             return (resolved.with_defaults(least), given);
         }
         extra.insert(0, vars);
-        (Resolved::of(resolved.inventory().clone(), extra).with_defaults(least), given)
+        (Resolved::new(resolved.inventory().clone(), extra).with_defaults(least), given)
     }
 }

@@ -55,7 +55,7 @@ pub(super) fn notices(operations: &[Operation]) -> Vec<Notice> {
 /// Of the operations that have not ended, and don't count beside this one.
 pub(super) fn others(operations: &[Operation], counting: &Operation) -> Vec<Notice> {
     let others = pending(operations).into_iter().filter(|other| !std::ptr::eq(*other, counting));
-    let told = others.map(|other| {
+    let notices = others.map(|other| {
         let notice = Notice::new(format!("{} does not count", named(other))).at(&other.position);
         let because = format!("{} does: of those that have not ended, it is the only one for `kokctl apply`", named(counting));
         let notice = notice.because(because);
@@ -64,7 +64,7 @@ pub(super) fn others(operations: &[Operation], counting: &Operation) -> Vec<Noti
             None => notice.hint("nothing has to be run for it"),
         }
     });
-    told.collect()
+    notices.collect()
 }
 
 /// Of a hook that is a command for the user to type.

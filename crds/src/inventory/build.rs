@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use super::names::Names;
 use super::range::{self, MAX_HOSTS};
-use super::vars::{Variable, Vars};
-use super::{ALL, Group, Host, Inventory, UNGROUPED, Unread, graph, legacy};
+use super::vars::{Vars, WrittenVariable};
+use super::{ALL, Inventory, InventoryGroup, InventoryHost, UNGROUPED, Unread, graph, legacy};
 use crate::tree::same;
 use crate::tree::{Node, Value};
 use crate::words::quote;
@@ -23,8 +23,8 @@ const MAX_MENTIONS: usize = 20 * MAX_HOSTS;
 
 /// What is known of an inventory so far.
 pub(super) struct Builder {
-    pub(super) hosts: BTreeMap<Arc<str>, Host>,
-    pub(super) groups: BTreeMap<Arc<str>, Group>,
+    pub(super) hosts: BTreeMap<Arc<str>, InventoryHost>,
+    pub(super) groups: BTreeMap<Arc<str>, InventoryGroup>,
     pub(super) problems: Vec<Problem>,
     pub(super) notices: Vec<Notice>,
     pub(super) unread: Unread,
@@ -67,7 +67,7 @@ impl Builder {
             let key: Arc<str> = name.into();
             // More are only counted, and the inventory is refused at the end.
             if self.groups.len() <= MAX_GROUPS {
-                self.groups.insert(Arc::clone(&key), Group::new(position));
+                self.groups.insert(Arc::clone(&key), InventoryGroup::new(position));
                 self.written.insert(&key);
             }
             key
@@ -109,7 +109,7 @@ impl Builder {
             self.join(group, host);
             if let Some(port) = port {
                 let node = Node { spelling: port.to_string(), ..Node::new(Value::Integer(port.into()), position.clone()) };
-                self.host_var(host, "ansible_port", Variable { key_position: position.clone(), node });
+                self.host_var(host, "ansible_port", WrittenVariable { key_position: position.clone(), node });
             }
         }
         hosts
@@ -127,7 +127,7 @@ impl Builder {
             return Arc::clone(key);
         }
         let key: Arc<str> = name.into();
-        self.hosts.insert(Arc::clone(&key), Host::new(position));
+        self.hosts.insert(Arc::clone(&key), InventoryHost::new(position));
         key
     }
 
@@ -143,12 +143,12 @@ impl Builder {
         }
     }
 
-    pub(super) fn host_var(&mut self, host: &str, name: &str, variable: Variable) {
+    pub(super) fn host_var(&mut self, host: &str, name: &str, variable: WrittenVariable) {
         let Some(entry) = self.hosts.get_mut(host) else { return };
         self.notices.extend(set(&mut entry.vars, name, variable, host));
     }
 
-    pub(super) fn group_var(&mut self, group: &str, name: &str, variable: Variable) {
+    pub(super) fn group_var(&mut self, group: &str, name: &str, variable: WrittenVariable) {
         let Some(entry) = self.groups.get_mut(group) else { return };
         if name != "ansible_group_priority" {
             self.notices.extend(set(&mut entry.vars, name, variable, group));
@@ -245,7 +245,7 @@ fn are_tagged_alike(a: &Node, b: &Node) -> bool {
 
 /// Sets a variable, and says so where another value doesn't count because of that. What says the same again changes nothing, as where an alias
 /// gives the hosts of one group to another: then it stands where it was written first.
-fn set(vars: &mut Vars, name: &str, variable: Variable, owner: &str) -> Option<Notice> {
+fn set(vars: &mut Vars, name: &str, variable: WrittenVariable, owner: &str) -> Option<Notice> {
     if vars.get(name).is_some_and(|former| same(&former.node, &variable.node) && are_tagged_alike(&former.node, &variable.node)) {
         return None;
     }
@@ -260,13 +260,13 @@ fn set(vars: &mut Vars, name: &str, variable: Variable, owner: &str) -> Option<N
     })
 }
 
-impl Host {
+impl InventoryHost {
     fn new(position: &Position) -> Self {
         Self { position: position.clone(), vars: Vars::default(), file_vars: Vars::default(), groups: Vec::new() }
     }
 }
 
-impl Group {
+impl InventoryGroup {
     fn new(position: &Position) -> Self {
         Self {
             position: position.clone(),

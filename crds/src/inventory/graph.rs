@@ -4,11 +4,11 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
 
 use super::names::Names;
-use super::{Group, Host};
+use super::{InventoryGroup, InventoryHost};
 use crate::Problem;
 use crate::words::quote;
 
-type Groups = BTreeMap<Arc<str>, Group>;
+type Groups = BTreeMap<Arc<str>, InventoryGroup>;
 
 /// A group and all groups that it holds, level by level, each level in the order of the file.
 fn descendants<'a>(groups: &'a Groups, name: &'a Arc<str>) -> Vec<&'a Arc<str>> {
@@ -113,7 +113,7 @@ fn circle_problem(groups: &Groups, circle: &[Arc<str>]) -> Problem {
 }
 
 /// Gives each host its groups in the order in which their variables count: by depth, then priority, then name.
-pub(super) fn sort_hosts_into_groups(hosts: &mut BTreeMap<Arc<str>, Host>, groups: &Groups) {
+pub(super) fn sort_hosts_into_groups(hosts: &mut BTreeMap<Arc<str>, InventoryHost>, groups: &Groups) {
     let mut parents: BTreeMap<&Arc<str>, Vec<&Arc<str>>> = BTreeMap::new();
     let mut direct: BTreeMap<&Arc<str>, Vec<&Arc<str>>> = BTreeMap::new();
     for (name, group) in groups {

@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use super::build::Builder;
 use super::names::Names;
-use super::split::{Comments, Word, split};
-use super::vars::Variable;
+use super::split::{Comments, InventoryWord, split};
+use super::vars::WrittenVariable;
 use super::{UNGROUPED, Unread, check, legacy, literal};
 use crate::position::Locator;
 use crate::tree;
@@ -160,7 +160,7 @@ impl Reader<'_> {
         }
     }
 
-    fn host_variable(&mut self, line: &Line<'_>, word: &Word) -> Option<(String, Variable)> {
+    fn host_variable(&mut self, line: &Line<'_>, word: &InventoryWord) -> Option<(String, WrittenVariable)> {
         let position = line.at(word.column);
         if word.is_cut {
             self.builder.notices.push(
@@ -181,14 +181,14 @@ impl Reader<'_> {
         Some((key.to_owned(), self.variable(key, value, &position, &value_at)))
     }
 
-    fn variable(&mut self, name: &str, value: &str, key_position: &Position, position: &Position) -> Variable {
+    fn variable(&mut self, name: &str, value: &str, key_position: &Position, position: &Position) -> WrittenVariable {
         let mut node = literal::value(value, position);
         self.builder.notices.extend(literal::mistaken(&node, name));
         self.builder.problems.extend(check::encrypted(&mut node, (name, key_position)));
         if self.is_sealed {
             mark_leaves(&mut node);
         }
-        Variable { key_position: key_position.clone(), node }
+        WrittenVariable { key_position: key_position.clone(), node }
     }
 
     fn child(&mut self, line: &Line<'_>) {
@@ -229,8 +229,8 @@ impl Reader<'_> {
         let known: Vec<&str> = self.declared.iter().map(AsRef::as_ref).collect();
         let is_known = |name: &str| matches!(name, super::ALL | UNGROUPED) || self.declared.contains(legacy::current(name));
         // Once for each name: what is near it is looked for among all.
-        let mut said = BTreeSet::new();
-        for mention in self.mentions.iter().filter(|mention| !is_known(&mention.name) && said.insert(mention.name.as_str())) {
+        let mut names = BTreeSet::new();
+        for mention in self.mentions.iter().filter(|mention| !is_known(&mention.name) && names.insert(mention.name.as_str())) {
             let problem = Problem::new(format!("there is no group {}", quote(&mention.name))).at(&mention.position);
             let problem =
                 with_nearest(problem.because(&*mention.because), &mention.name, &known, "write a section for it, or leave the name out");

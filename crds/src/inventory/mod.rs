@@ -31,7 +31,7 @@ pub(crate) use check::check_named;
 pub(crate) use select::{is_glob, matches};
 pub(crate) use split::{Comments, split};
 pub(crate) use vars::unseal;
-pub use vars::{Variable, Vars};
+pub use vars::{Vars, WrittenVariable};
 
 /// The group that every host is in.
 pub(crate) const ALL: &str = "all";
@@ -41,8 +41,8 @@ pub(crate) const UNGROUPED: &str = "ungrouped";
 /// Who is in which group, and what was written for whom.
 #[derive(Debug, Clone)]
 pub struct Inventory {
-    hosts: BTreeMap<Arc<str>, Host>,
-    groups: BTreeMap<Arc<str>, Group>,
+    hosts: BTreeMap<Arc<str>, InventoryHost>,
+    groups: BTreeMap<Arc<str>, InventoryGroup>,
     notices: Vec<Notice>,
     /// What could not be read of it, so that what is missing may stand there.
     pub(crate) unread: Unread,
@@ -58,7 +58,7 @@ pub(crate) struct Unread {
 }
 
 #[derive(Debug, Clone)]
-pub(crate) struct Host {
+pub(crate) struct InventoryHost {
     pub(crate) position: Position,
     /// What the inventory says of it.
     pub(crate) vars: Vars,
@@ -69,7 +69,7 @@ pub(crate) struct Host {
 }
 
 #[derive(Debug, Clone)]
-pub(crate) struct Group {
+pub(crate) struct InventoryGroup {
     pub(crate) position: Position,
     /// Old names under which the user may know it.
     pub(crate) aliases: Names,
@@ -156,7 +156,7 @@ impl Inventory {
                 builder.join(&group, &host);
             }
             for (name, node) in listed.vars {
-                builder.host_var(&host, name, Variable { key_position: node.position.clone(), node });
+                builder.host_var(&host, name, WrittenVariable { key_position: node.position.clone(), node });
             }
         }
         legacy::derive(&mut builder);
@@ -213,11 +213,11 @@ impl Inventory {
         select::select(self, pattern, at)
     }
 
-    pub(crate) fn all_groups(&self) -> impl Iterator<Item = &Group> {
+    pub(crate) fn all_groups(&self) -> impl Iterator<Item = &InventoryGroup> {
         self.groups.values()
     }
 
-    pub(crate) fn all_hosts(&self) -> impl Iterator<Item = (&str, &Host)> {
+    pub(crate) fn all_hosts(&self) -> impl Iterator<Item = (&str, &InventoryHost)> {
         self.hosts.iter().map(|(name, host)| (name.as_ref(), host))
     }
 
@@ -228,11 +228,11 @@ impl Inventory {
     }
 
     /// A group by its name or an old name of it, with its own name.
-    pub(crate) fn group(&self, name: &str) -> Option<(&Arc<str>, &Group)> {
+    pub(crate) fn group(&self, name: &str) -> Option<(&Arc<str>, &InventoryGroup)> {
         self.groups.get_key_value(legacy::current(name))
     }
 
-    pub(crate) fn host(&self, name: &str) -> Option<(&Arc<str>, &Host)> {
+    pub(crate) fn host(&self, name: &str) -> Option<(&Arc<str>, &InventoryHost)> {
         self.hosts.get_key_value(name)
     }
 }

@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 use std::net::Ipv6Addr;
 use std::sync::Arc;
 
-use super::{ALL, Group, Inventory};
+use super::{ALL, Inventory, InventoryGroup};
 use crate::words::{nearest, quote};
 use crate::{Position, Problem};
 
@@ -34,15 +34,15 @@ pub(super) fn select<'a>(inventory: &'a Inventory, pattern: &str, at: &Position)
         return Err(problems);
     }
     let all = || inventory.members(ALL).unwrap_or_default();
-    let of = |role| terms.iter().filter(move |(other, _)| *other == role).map(|(_, hosts)| hosts);
+    let hosts_of = |role| terms.iter().filter(move |(other, _)| *other == role).map(|(_, hosts)| hosts);
     // As in Ansible, the order of the terms doesn't matter: first all that add, then what they share, then what goes.
     let mut seen = BTreeSet::new();
-    let begin = if of(Role::Add).next().is_some() { of(Role::Add).flatten().copied().collect() } else { all() };
+    let begin = if hosts_of(Role::Add).next().is_some() { hosts_of(Role::Add).flatten().copied().collect() } else { all() };
     let mut selected: Vec<&str> = begin.into_iter().filter(|host| seen.insert(*host)).collect();
-    for hosts in of(Role::Keep).map(|hosts| hosts.iter().collect::<BTreeSet<_>>()) {
+    for hosts in hosts_of(Role::Keep).map(|hosts| hosts.iter().collect::<BTreeSet<_>>()) {
         selected.retain(|host| hosts.contains(host));
     }
-    let removed: BTreeSet<_> = of(Role::Remove).flatten().collect();
+    let removed: BTreeSet<_> = hosts_of(Role::Remove).flatten().collect();
     selected.retain(|host| !removed.contains(host));
     if terms.is_empty() || selected.is_empty() {
         let problem = Problem::new(format!("{} names no host", quote(pattern))).at(at);
@@ -107,7 +107,7 @@ fn named<'a>(inventory: &'a Inventory, term: &str) -> Result<Vec<&'a str>, Probl
         inventory.groups().filter(|group| glob::matches(term, group)).collect()
     } else {
         let host_has_it = inventory.host(term).is_some();
-        let written = |(name, group): &(&Arc<str>, &Group)| name.as_ref() == term || group.aliases.contains(term);
+        let written = |(name, group): &(&Arc<str>, &InventoryGroup)| name.as_ref() == term || group.aliases.contains(term);
         Vec::from_iter(inventory.group(term).filter(|group| !host_has_it || written(group)).map(|(name, _)| name.as_ref()))
     };
     found.extend(groups.iter().flat_map(|group| inventory.members(group)).flatten());

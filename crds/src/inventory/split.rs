@@ -13,7 +13,7 @@ pub(crate) enum Comments {
 
 /// A word without its quotes.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) struct Word {
+pub(crate) struct InventoryWord {
     pub(crate) text: String,
     /// Column of its first character, with its quotes, counted from 1.
     pub(crate) column: usize,
@@ -22,19 +22,19 @@ pub(crate) struct Word {
 }
 
 /// Splits a line; the column of a quote that is opened and not closed, or of a last backslash, is the error.
-pub(crate) fn split(line: &str, comments: Comments) -> Result<Vec<Word>, usize> {
+pub(crate) fn split(line: &str, comments: Comments) -> Result<Vec<InventoryWord>, usize> {
     let mut words = Vec::new();
-    let mut word: Option<Word> = None;
+    let mut word: Option<InventoryWord> = None;
     let mut rest = line.chars().zip(1..);
     while let Some((c, column)) = rest.next() {
         match c {
             c if c.is_ascii_whitespace() => words.extend(word.take()),
             '#' if comments == Comments::Hash => {
-                word = word.map(|word| Word { is_cut: true, ..word });
+                word = word.map(|word| InventoryWord { is_cut: true, ..word });
                 break;
             }
             _ => {
-                let word = word.get_or_insert_with(|| Word { text: String::new(), column, is_cut: false });
+                let word = word.get_or_insert_with(|| InventoryWord { text: String::new(), column, is_cut: false });
                 take(c, column, &mut rest, &mut word.text)?;
             }
         }
@@ -68,10 +68,10 @@ fn take(c: char, column: usize, rest: &mut impl Iterator<Item = (char, usize)>, 
 
 #[cfg(test)]
 mod tests {
-    use super::{Comments, Word, split};
+    use super::{Comments, InventoryWord, split};
 
     fn words(line: &str, comments: Comments) -> String {
-        let shown = |word: Word| format!("{}@{}{}", word.text, word.column, if word.is_cut { "!" } else { "" });
+        let shown = |word: InventoryWord| format!("{}@{}{}", word.text, word.column, if word.is_cut { "!" } else { "" });
         match split(line, comments) {
             Ok(words) => words.into_iter().map(shown).collect::<Vec<_>>().join("|"),
             Err(column) => format!("open@{column}"),

@@ -10,11 +10,11 @@ use crate::{Position, Problem, Source};
 
 /// Variables by name.
 #[derive(Debug, Clone, Default)]
-pub struct Vars(BTreeMap<String, Variable>);
+pub struct Vars(BTreeMap<String, WrittenVariable>);
 
 /// What was written for a variable.
 #[derive(Debug, Clone)]
-pub struct Variable {
+pub struct WrittenVariable {
     /// Where its name stands.
     pub key_position: Position,
     /// Its value, not rendered.
@@ -23,7 +23,7 @@ pub struct Variable {
 
 /// Opens every encrypted value. One that stays closed is reported at its name, and counts as having no value from here on.
 pub(crate) fn unseal<'v>(all: impl Iterator<Item = &'v mut Vars>, vault: &dyn Vault, problems: &mut Vec<Problem>) {
-    let values = all.flat_map(Vars::iter_mut).map(|(name, Variable { key_position, node })| (name, &*key_position, node));
+    let values = all.flat_map(Vars::iter_mut).map(|(name, WrittenVariable { key_position, node })| (name, &*key_position, node));
     unseal_values(values.collect(), vault, problems);
 }
 
@@ -51,22 +51,22 @@ impl Vars {
     }
 
     /// Adds a variable; a later one of the same name counts.
-    pub fn insert(&mut self, name: impl Into<String>, variable: Variable) -> Option<Variable> {
+    pub fn insert(&mut self, name: impl Into<String>, variable: WrittenVariable) -> Option<WrittenVariable> {
         self.0.insert(name.into(), variable)
     }
 
     /// A variable by its name.
     #[must_use]
-    pub fn get(&self, name: &str) -> Option<&Variable> {
+    pub fn get(&self, name: &str) -> Option<&WrittenVariable> {
         self.0.get(name)
     }
 
     /// All variables with their names, sorted.
-    pub(crate) fn iter(&self) -> impl Iterator<Item = (&str, &Variable)> {
+    pub(crate) fn iter(&self) -> impl Iterator<Item = (&str, &WrittenVariable)> {
         self.0.iter().map(|(name, variable)| (name.as_str(), variable))
     }
 
-    pub(crate) fn iter_mut(&mut self) -> impl Iterator<Item = (&str, &mut Variable)> {
+    pub(crate) fn iter_mut(&mut self) -> impl Iterator<Item = (&str, &mut WrittenVariable)> {
         self.0.iter_mut().map(|(name, variable)| (name.as_str(), variable))
     }
 
@@ -118,13 +118,13 @@ pub(super) fn only_document(source: &Source, problems: &mut Vec<Problem>) -> Opt
 
 /// Variables out of a map; of several of one name, which are reported elsewhere, the last counts.
 pub(super) fn from_entries(entries: Vec<Entry>) -> Vars {
-    let variable = |entry: Entry| (entry.key, Variable { key_position: entry.key_position, node: entry.node });
+    let variable = |entry: Entry| (entry.key, WrittenVariable { key_position: entry.key_position, node: entry.node });
     Vars(entries.into_iter().map(variable).collect())
 }
 
 impl IntoIterator for Vars {
-    type Item = (String, Variable);
-    type IntoIter = std::collections::btree_map::IntoIter<String, Variable>;
+    type Item = (String, WrittenVariable);
+    type IntoIter = std::collections::btree_map::IntoIter<String, WrittenVariable>;
 
     fn into_iter(self) -> Self::IntoIter {
         self.0.into_iter()

@@ -35,14 +35,14 @@ impl Machines {
         let at = &machine.position;
         let mut problems = Vec::new();
         add(host, "name", || text(machine.name.as_str(), at));
-        let works = self.works(machine);
-        if works.is_empty() && host.entry("roles").is_none() {
+        let roles = self.work_of(machine);
+        if roles.is_empty() && host.entry("roles").is_none() {
             problems.push(no_work(machine));
         }
         if machine.address.is_none() && host.entry("address").is_none() {
             problems.push(no_address(machine));
         }
-        let words = WORK.iter().filter(|(_, work, _)| works.contains(work)).map(|(word, ..)| text(*word, at)).collect();
+        let words = WORK.iter().filter(|(_, work, _)| roles.contains(work)).map(|(word, ..)| text(*word, at)).collect();
         add(host, "roles", || Node::new(Value::List(words), at.clone()));
         machine.address.iter().for_each(|address| add(host, "address", || address.clone()));
         if let Some(ssh) = field(host, "ssh", Node::new(Value::Map(Vec::new()), at.clone())) {

@@ -66,12 +66,12 @@ impl Machines {
         if !without.is_empty() {
             return (None, without);
         }
-        let has_etcd = self.machines.iter().any(|machine| self.works(machine).contains(&Work::Etcd));
+        let has_etcd = self.machines.iter().any(|machine| self.work_of(machine).contains(&Work::Etcd));
         let listed = self.machines.iter().map(|machine| {
-            let works = self.works(machine);
+            let roles = self.work_of(machine);
             // An inventory has to name the members of etcd.
-            let implied = (!has_etcd && works.contains(&Work::ControlPlane)).then_some(Work::Etcd);
-            let all: Vec<Work> = works.into_iter().chain(implied).collect();
+            let implied = (!has_etcd && roles.contains(&Work::ControlPlane)).then_some(Work::Etcd);
+            let all: Vec<Work> = roles.into_iter().chain(implied).collect();
             ListedHost {
                 name: &machine.name,
                 position: &machine.position,
@@ -84,11 +84,11 @@ impl Machines {
 
     /// What an inventory can't do without.
     fn lacks(&self, machine: &Machine) -> Option<Problem> {
-        if self.works(machine).is_empty() { Some(no_work(machine)) } else { machine.address.is_none().then(|| no_address(machine)) }
+        if self.work_of(machine).is_empty() { Some(no_work(machine)) } else { machine.address.is_none().then(|| no_address(machine)) }
     }
 
     /// What a machine does. Where none is a worker, control planes are it.
-    fn works(&self, machine: &Machine) -> Vec<Work> {
+    fn work_of(&self, machine: &Machine) -> Vec<Work> {
         let of_name = |name: &str| {
             let number = |rest: &str| rest.is_empty() || rest.strip_prefix('-').unwrap_or(rest).bytes().all(|byte| byte.is_ascii_digit());
             WORK.iter().find(|(word, ..)| name.strip_prefix(word).is_some_and(number)).map(|(_, work, _)| *work)

@@ -33,7 +33,7 @@ pub struct Components {
     /// What those of single hosts are told besides, or otherwise, by the hosts' names.
     pub kubelet_of_hosts: BTreeMap<String, KubeletSettings>,
     /// Where the kubelet sends traces.
-    pub kubelet_tracing: Group,
+    pub kubelet_tracing: SwitchedSettings,
     /// Fields of kube-proxy's configuration; those below `MODE.` belong to the part of its mode.
     pub kube_proxy: Values,
     /// Feature gates.
@@ -83,28 +83,28 @@ impl KubeletSettings {
     /// How often it tells how its node is (`nodeStatusUpdateFrequency`; the kubelet's own default is 10 s).
     #[must_use]
     pub fn status_update_frequency(&self) -> Duration {
-        let said = self.fields.get("nodeStatusUpdateFrequency").and_then(Json::as_str).and_then(duration);
-        said.filter(|time| !time.is_zero()).unwrap_or(Duration::from_secs(10))
+        let frequency = self.fields.get("nodeStatusUpdateFrequency").and_then(Json::as_str).and_then(duration);
+        frequency.filter(|time| !time.is_zero()).unwrap_or(Duration::from_secs(10))
     }
 
     /// These settings, and over them those of `other`, of which each field, option and amount counts with its whole value. What it says of
     /// evictions counts as a whole.
     #[must_use]
     pub fn with(mut self, other: &Self) -> Self {
-        let over = |of: &mut Values, with: &Values| {
+        let over = |values: &mut Values, with: &Values| {
             // A whole map replaces what is said of its parts.
             let is_part = |known: &str| with.keys().any(|name| known.strip_prefix(name.as_str()).is_some_and(|rest| rest.starts_with('.')));
-            of.retain(|known, _| !is_part(known));
-            of.extend(with.iter().map(|(name, value)| (name.clone(), value.clone())));
+            values.retain(|known, _| !is_part(known));
+            values.extend(with.iter().map(|(name, value)| (name.clone(), value.clone())));
         };
         over(&mut self.fields, &other.fields);
         over(&mut self.options, &other.options);
         if other.eviction_hard.is_some() {
             self.eviction_hard.clone_from(&other.eviction_hard);
         }
-        for (of, with) in [(&mut self.kube_reserved, &other.kube_reserved), (&mut self.system_reserved, &other.system_reserved)] {
-            of.enabled = with.enabled.or(of.enabled);
-            of.amounts.extend(with.amounts.iter().map(|(name, amount)| (name.clone(), amount.clone())));
+        for (settings, with) in [(&mut self.kube_reserved, &other.kube_reserved), (&mut self.system_reserved, &other.system_reserved)] {
+            settings.enabled = with.enabled.or(settings.enabled);
+            settings.amounts.extend(with.amounts.iter().map(|(name, amount)| (name.clone(), amount.clone())));
         }
         self
     }
@@ -165,7 +165,7 @@ pub struct FeatureGates {
 impl FeatureGates {
     /// The gates of a component: its own, or those of all.
     #[must_use]
-    pub fn of<'a>(&'a self, own: &'a BTreeMap<String, bool>) -> &'a BTreeMap<String, bool> {
+    pub fn own_or_all<'a>(&'a self, own: &'a BTreeMap<String, bool>) -> &'a BTreeMap<String, bool> {
         if own.is_empty() { &self.all } else { own }
     }
 }
@@ -183,14 +183,14 @@ pub struct Patch {
 
 /// Settings that count only where they are switched on together.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Group {
+pub struct SwitchedSettings {
     /// Whether they count.
     pub enabled: bool,
     /// The settings by name.
     pub values: Values,
 }
 
-impl Group {
+impl SwitchedSettings {
     /// A setting that is text.
     #[must_use]
     pub fn text(&self, name: &str) -> Option<&str> {
@@ -202,27 +202,27 @@ impl Group {
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Security {
     /// Logins by OpenID Connect: options of the API server, and `authority`, a certificate.
-    pub oidc: Group,
+    pub oidc: SwitchedSettings,
     /// Logins that another server decides: `url`, `skip-verify`, `authority`.
-    pub token_webhook: Group,
+    pub token_webhook: SwitchedSettings,
     /// Another server that decides what somebody may do: `url`, `skip-verify`.
-    pub authorization_webhook: Group,
+    pub authorization_webhook: SwitchedSettings,
     /// The API server's AuthenticationConfiguration: `apiVersion`, `jwt`, `anonymous`.
-    pub authentication: Group,
+    pub authentication: SwitchedSettings,
     /// Its AuthorizationConfiguration: `apiVersion`, `authorizers`.
-    pub authorization: Group,
+    pub authorization: SwitchedSettings,
     /// The log of who asked for what: options of the API server, `hostpath`, and `rules`, a policy's.
-    pub audit: Group,
+    pub audit: SwitchedSettings,
     /// The server that gets it as well: options of the API server, `url` and `cluster`, more about that server.
-    pub audit_webhook: Group,
+    pub audit_webhook: SwitchedSettings,
     /// Configuration of admission plugins by their names.
-    pub admission: Group,
+    pub admission: SwitchedSettings,
     /// A standard for the pods of all namespaces: `enforce`, `audit`, `warn`, their versions, and who is exempt.
-    pub pod_security: Group,
+    pub pod_security: SwitchedSettings,
     /// Encryption of what etcd keeps.
     pub encryption: Encryption,
     /// Where the API server sends traces: `endpoint`, `samplingRatePerMillion`.
-    pub tracing: Group,
+    pub tracing: SwitchedSettings,
     /// Whether `cluster-info`, the cluster's address and authority, is closed to strangers, to whom kubeadm shows it.
     pub private_cluster_info: bool,
 }

@@ -19,7 +19,7 @@ impl Serial {
 
     /// Of so many workers: a share is rounded down, and one may be away in any case, or nothing would ever be done.
     #[must_use]
-    pub fn of(self, workers: usize) -> usize {
+    pub fn count_of(self, workers: usize) -> usize {
         let most = match self {
             Self::Count(count) => count,
             Self::Share(share) => workers.saturating_mul(share) / 100,
@@ -75,7 +75,7 @@ mod tests {
 
     #[test]
     fn a_number_or_a_share_of_the_workers_and_one_at_least() {
-        let of = |text: &str, workers| text.parse::<Serial>().map(|serial| serial.of(workers)).ok();
+        let of = |text: &str, workers| text.parse::<Serial>().map(|serial| serial.count_of(workers)).ok();
         let said = [of("2", 50), of("20%", 50), of("20%", 9), of("20%", 3), of("100%", 3), of("7", 3)];
         assert_eq!(said, [Some(2), Some(10), Some(1), Some(1), Some(3), Some(7)]);
         for wrong in ["", "%", "0", "0%", "-1", "101%", "two", "1.5", "[1, 2]"] {

@@ -46,7 +46,7 @@ enum Place {
 impl EtcdOption {
     /// The option of that name; `None` for one that etcd has not in all its versions here, or that is not a user's to say.
     #[must_use]
-    pub fn of(name: &str) -> Option<&'static Self> {
+    pub fn by_name(name: &str) -> Option<&'static Self> {
         OPTIONS.iter().find(|option| option.name == name)
     }
 

@@ -14,9 +14,9 @@ pub struct HostResources {
     /// In the order of the file. Names are unique, and no two of one host have one path to themselves.
     pub entries: Vec<HostResource>,
     /// Variables for the templates of all hosts.
-    pub vars: Vars,
+    pub vars: TemplateVars,
     /// Variables of single hosts, which win.
-    pub host_vars: BTreeMap<String, Vars>,
+    pub host_vars: BTreeMap<String, TemplateVars>,
 }
 
 impl HostResources {
@@ -42,9 +42,9 @@ impl HostResources {
 
 /// Variables for templates; any of them may be a password.
 #[derive(Clone, PartialEq, Eq, Default)]
-pub struct Vars(pub Map<String, Json>);
+pub struct TemplateVars(pub Map<String, Json>);
 
-impl fmt::Debug for Vars {
+impl fmt::Debug for TemplateVars {
     /// Without the values.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_set().entries(self.0.keys()).finish()

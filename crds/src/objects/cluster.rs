@@ -1,7 +1,7 @@
 //! A `Cluster` in either form.
 
+use super::data_object::DataObjects;
 use super::document::Document;
-use super::holder::Holders;
 use super::{ClusterForm, ClusterObject, SshKey, head, operator, reference};
 use crate::decode::{Decoder, Field, Form, Wording};
 use crate::examine::{Reading, read_fleet, read_tree};
@@ -28,7 +28,12 @@ const RESULTS: [(&str, &str); 3] = [
 ];
 
 /// Reads a Cluster. What is said of one in the inline form in which something is wrong, which is read as a whole, is added to `unread`.
-pub(super) fn read(document: &Document<'_>, holders: &Holders<'_>, decoder: &mut Decoder, unread: &mut Reading) -> Option<ClusterObject> {
+pub(super) fn read(
+    document: &Document<'_>,
+    data_objects: &DataObjects<'_>,
+    decoder: &mut Decoder,
+    unread: &mut Reading,
+) -> Option<ClusterObject> {
     let spec = document.node.entry("spec").map(|entry| &entry.node);
     let given = |name: &str| spec.and_then(|spec| spec.entry(name));
     if let Some(entry) = given(OPERATOR).filter(|entry| !matches!(entry.node.value, Value::Null)) {
@@ -37,7 +42,7 @@ pub(super) fn read(document: &Document<'_>, holders: &Holders<'_>, decoder: &mut
     let inline: Vec<&Entry> = inline_fields().filter_map(given).collect();
     let Some(first) = inline.first().filter(|_| given("hostsConfRef").is_some()) else {
         let is_inline = !inline.is_empty() || (given("hostsConfRef").is_none() && spec.is_some_and(is_misspelled_inline));
-        return if is_inline { read_inline(document, holders, decoder, unread) } else { referenced(document, holders, decoder) };
+        return if is_inline { read_inline(document, data_objects, decoder, unread) } else { referenced(document, data_objects, decoder) };
     };
     let names: Vec<String> = inline.iter().map(|entry| quote(&entry.key)).collect();
     let problem = Problem::new("the cluster is described twice").at(&first.key_position);
@@ -72,10 +77,15 @@ fn is_misspelled_inline(spec: &Node) -> bool {
     entries.iter().any(near) && !entries.iter().any(|entry| REFERENCES.fields.contains(&entry.key.as_str()))
 }
 
-fn read_inline(document: &Document<'_>, holders: &Holders<'_>, decoder: &mut Decoder, unread: &mut Reading) -> Option<ClusterObject> {
+fn read_inline(
+    document: &Document<'_>,
+    data_objects: &DataObjects<'_>,
+    decoder: &mut Decoder,
+    unread: &mut Reading,
+) -> Option<ClusterObject> {
     let key = document.node.entry("spec").and_then(|spec| spec.node.entry(SSH_AUTH_REF));
     let key = key.map(|entry| Field { path: format!("spec.{SSH_AUTH_REF}"), node: &entry.node });
-    let key = key.and_then(|field| reference::key(&field, holders, decoder));
+    let key = key.and_then(|field| reference::key(&field, data_objects, decoder));
     let reading = read_tree(&document.node, Wording::Cluster);
     unread.problems.extend(reading.problems);
     let Some(mut cluster) = reading.cluster else {
@@ -102,7 +112,7 @@ fn give(ssh: &mut Ssh, key: &Secret) {
     }
 }
 
-fn referenced(document: &Document<'_>, holders: &Holders<'_>, decoder: &mut Decoder) -> Option<ClusterObject> {
+fn referenced(document: &Document<'_>, data_objects: &DataObjects<'_>, decoder: &mut Decoder) -> Option<ClusterObject> {
     let (fields, head) = head::read(&document.root(), &CLUSTER, decoder)?;
     let spec = decoder.required(&fields, "spec")?;
     let fields = decoder.fields_but(&spec, &REFERENCES, &["hostsConfRef", "varsConfRef", "sshAuthRef"])?;
@@ -112,7 +122,7 @@ fn referenced(document: &Document<'_>, holders: &Holders<'_>, decoder: &mut Deco
             decoder.note(notice.because("it is a result of the operators").hint(because));
         }
     }
-    let inputs = reference::inputs(&fields, holders, decoder);
+    let inputs = reference::inputs(&fields, data_objects, decoder);
     let before = decoder.count();
     let is_named = reference::read(&fields, "hostsConfRef", decoder).is_some();
     if !is_named && decoder.count() == before && !fields.is_misspelled("hostsConfRef") {

@@ -10,7 +10,7 @@ use crate::{Notice, Problem};
 
 /// Kinds of objects that are read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(super) enum ObjectKind {
     Cluster,
     Fleet,
     Operation,
@@ -22,19 +22,19 @@ pub(super) enum Kind {
 const CORE: [&str; 1] = ["v1"];
 
 /// What objects are called.
-const KINDS: [(&str, &[&str], Kind); 5] = [
-    ("Cluster", &API_VERSIONS, Kind::Cluster),
-    ("Fleet", &API_VERSIONS, Kind::Fleet),
-    ("ClusterOperation", &API_VERSIONS, Kind::Operation),
-    ("ConfigMap", &CORE, Kind::ConfigMap),
-    ("Secret", &CORE, Kind::Secret),
+const KINDS: [(&str, &[&str], ObjectKind); 5] = [
+    ("Cluster", &API_VERSIONS, ObjectKind::Cluster),
+    ("Fleet", &API_VERSIONS, ObjectKind::Fleet),
+    ("ClusterOperation", &API_VERSIONS, ObjectKind::Operation),
+    ("ConfigMap", &CORE, ObjectKind::ConfigMap),
+    ("Secret", &CORE, ObjectKind::Secret),
 ];
 
 /// Kinds of kubean that say what its own air-gap bundles hold.
 const OF_KUBEAN: [&str; 2] = ["Manifest", "LocalArtifactSet"];
 
 /// A file.
-pub(super) struct Text<'t> {
+pub(super) struct FileText<'t> {
     name: &'t str,
     text: &'t str,
     /// Whether all of it was encrypted.
@@ -42,7 +42,7 @@ pub(super) struct Text<'t> {
     pub(super) lines: Lines<'t>,
 }
 
-impl<'t> Text<'t> {
+impl<'t> FileText<'t> {
     pub(super) fn new(name: &'t str, text: &'t str, is_sealed: bool) -> Self {
         Self { name, text, is_sealed, lines: Lines::new(name, text) }
     }
@@ -50,7 +50,7 @@ impl<'t> Text<'t> {
 
 /// An object.
 pub(super) struct Document<'t> {
-    pub(super) kind: Kind,
+    pub(super) kind: ObjectKind,
     pub(super) node: Node,
     pub(super) lines: &'t Lines<'t>,
 }
@@ -62,7 +62,7 @@ impl Document<'_> {
 }
 
 /// The objects of a file that are read.
-pub(super) fn read<'t>(text: &'t Text<'t>, decoder: &mut Decoder) -> Vec<Document<'t>> {
+pub(super) fn read<'t>(text: &'t FileText<'t>, decoder: &mut Decoder) -> Vec<Document<'t>> {
     match tree::parse(text.name, text.text) {
         Ok(mut nodes) => {
             if text.is_sealed {

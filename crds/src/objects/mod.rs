@@ -2,9 +2,9 @@
 //! number of files with any number of documents each.
 
 mod cluster;
+mod data_object;
 mod document;
 mod head;
-mod holder;
 mod operation;
 pub(crate) mod operator;
 mod place;
@@ -30,8 +30,8 @@ pub(crate) use cluster::REFERENCES;
 pub(crate) use operation::{HOOK, SPEC as OPERATION_SPEC};
 pub(crate) use reference::DATA_REF;
 
-use document::{Document, Kind, Text};
-use holder::Holders;
+use data_object::DataObjects;
+use document::{Document, FileText, ObjectKind};
 
 /// Groups whose objects are read, with their version.
 pub const API_VERSIONS: [&str; 2] = ["kubeonkube.clay.io/v1alpha1", "kubean.io/v1alpha1"];
@@ -123,15 +123,15 @@ pub(crate) fn read_partly(
     machines: Option<&Machines>,
 ) -> (Objects, Vec<Problem>, Secrets) {
     let mut decoder = Decoder::default();
-    let texts: Vec<Text<'_>> = files.iter().map(|(name, text)| Text::new(name, text, encrypted.contains(name))).collect();
+    let texts: Vec<FileText<'_>> = files.iter().map(|(name, text)| FileText::new(name, text, encrypted.contains(name))).collect();
     let mut documents: Vec<Document<'_>> = texts.iter().flat_map(|text| document::read(text, &mut decoder)).collect();
     let secrets = sealed::open(&mut documents, vault, &mut decoder);
-    let clusters = documents.iter_mut().filter(|document| document.kind == Kind::Cluster);
+    let clusters = documents.iter_mut().filter(|document| document.kind == ObjectKind::Cluster);
     let completed = clusters.flat_map(|document| machines.map(|machines| machines.complete(&mut document.node)));
     completed.flatten().for_each(|problem| decoder.report(problem));
     let mut incomplete = !decoder.is_clean();
     let first = |kind| documents.iter().find(move |document| document.kind == kind);
-    let alone = first(Kind::Operation).filter(|_| !incomplete && first(Kind::Cluster).is_none());
+    let alone = first(ObjectKind::Operation).filter(|_| !incomplete && first(ObjectKind::Cluster).is_none());
     let lacks_cluster = alone.map(|document| document.node.position.clone());
     if documents.is_empty() && decoder.is_clean() {
         decoder.report(
@@ -140,25 +140,27 @@ pub(crate) fn read_partly(
                 .hint("give the file with the Cluster; docs/cluster.md shows one"),
         );
     }
-    let holders = Holders::read(&documents, &mut decoder);
+    let data_objects = DataObjects::read(&documents, &mut decoder);
     let of_kind = |kind| documents.iter().filter(move |document| document.kind == kind);
     let mut unread = Reading::default();
-    let clusters: Vec<_> = of_kind(Kind::Cluster).map(|document| cluster::read(document, &holders, &mut decoder, &mut unread)).collect();
-    let fleets: Vec<_> = of_kind(Kind::Fleet).filter_map(|document| cluster::read_hosts(document, &mut unread)).collect();
-    let operations: Vec<_> = of_kind(Kind::Operation).map(|document| operation::read(document, &holders, &mut decoder)).collect();
-    let unread_operations = of_kind(Kind::Operation).zip(&operations).filter(|(_, read)| read.is_none());
+    let clusters: Vec<_> =
+        of_kind(ObjectKind::Cluster).map(|document| cluster::read(document, &data_objects, &mut decoder, &mut unread)).collect();
+    let fleets: Vec<_> = of_kind(ObjectKind::Fleet).filter_map(|document| cluster::read_hosts(document, &mut unread)).collect();
+    let operations: Vec<_> =
+        of_kind(ObjectKind::Operation).map(|document| operation::read(document, &data_objects, &mut decoder)).collect();
+    let unread_operations = of_kind(ObjectKind::Operation).zip(&operations).filter(|(_, read)| read.is_none());
     incomplete |= unread_operations.into_iter().any(|(document, _)| operation::may_set_variables(document));
     let clusters: Vec<_> = clusters.into_iter().flatten().collect();
     let operations: Vec<_> = operations.into_iter().flatten().collect();
     unique(&mut decoder, clusters.iter().map(|cluster| (cluster.name.as_str(), &cluster.position)), "Cluster");
     let named = operations.iter().filter_map(|operation| Some((operation.name.as_deref()?, &operation.position)));
     unique(&mut decoder, named, "ClusterOperation");
-    known_clusters(&mut decoder, of_kind(Kind::Cluster).count(), &clusters, &operations);
+    known_clusters(&mut decoder, of_kind(ObjectKind::Cluster).count(), &clusters, &operations);
     let clusters: Vec<_> = clusters.into_iter().chain(fleets).collect();
     // What is wrong may be the reason why nothing names them.
     let Reading { mut problems, variables: unread, .. } = unread;
     let is_right = decoder.is_clean() && problems.is_empty();
-    holders.note_unused(&mut decoder, is_right && (!clusters.is_empty() || !operations.is_empty()));
+    data_objects.note_unused(&mut decoder, is_right && (!clusters.is_empty() || !operations.is_empty()));
     let notices = decoder.take_notices();
     problems.extend(decoder.finish().0);
     problems.sort_by(|a, b| a.position.cmp(&b.position));

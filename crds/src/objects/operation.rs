@@ -1,8 +1,8 @@
 //! A `ClusterOperation`.
 
+use super::data_object::DataObjects;
 use super::document::Document;
 use super::head;
-use super::holder::Holders;
 use super::operator;
 use super::place::Lines;
 use super::reference::{self, source_of};
@@ -59,7 +59,7 @@ pub(super) fn may_set_variables(document: &Document<'_>) -> bool {
 }
 
 /// Reads a ClusterOperation.
-pub(super) fn read(document: &Document<'_>, holders: &Holders<'_>, decoder: &mut Decoder) -> Option<Operation> {
+pub(super) fn read(document: &Document<'_>, data_objects: &DataObjects<'_>, decoder: &mut Decoder) -> Option<Operation> {
     let (fields, head) = head::read(&document.root(), &OPERATION, decoder)?;
     let ended = fields.get("status").is_some_and(|status| {
         let word = status.node.entry("status").map(|entry| &entry.node.value);
@@ -83,7 +83,7 @@ pub(super) fn read(document: &Document<'_>, holders: &Holders<'_>, decoder: &mut
         main: main?,
         post_hooks,
         active_deadline_seconds: seconds.and_then(|seconds| u64::try_from(seconds).ok()),
-        inputs: reference::inputs_that_are_there(&fields, holders, decoder),
+        inputs: reference::inputs_that_are_there(&fields, data_objects, decoder),
         ended,
     };
     check_chain(operation.invocations(), decoder);

@@ -1,7 +1,7 @@
 //! References to ConfigMaps and Secrets, and what they lead to.
 
-use super::document::Kind;
-use super::holder::{Held, Holder, Holders};
+use super::data_object::{DataObject, DataObjects, ObjectValue};
+use super::document::ObjectKind;
 use super::{Inputs, SshKey, private_key};
 use crate::decode::{Decoder, Field, Fields, Form};
 use crate::tree::Value;
@@ -32,9 +32,9 @@ pub(super) fn read(fields: &Fields<'_>, name: &str, decoder: &mut Decoder) -> Op
 }
 
 /// The private key that a reference leads to.
-pub(super) fn key(field: &Field<'_>, holders: &Holders<'_>, decoder: &mut Decoder) -> Option<SshKey> {
+pub(super) fn key(field: &Field<'_>, data_objects: &DataObjects<'_>, decoder: &mut Decoder) -> Option<SshKey> {
     let reference = read_field(field, decoder)?;
-    ssh_key(&reference, holders, decoder)
+    ssh_key(&reference, data_objects, decoder)
 }
 
 fn read_field(field: &Field<'_>, decoder: &mut Decoder) -> Option<DataRef> {
@@ -50,43 +50,43 @@ fn read_field(field: &Field<'_>, decoder: &mut Decoder) -> Option<DataRef> {
 }
 
 /// What the three references of a Cluster lead to. Every one that leads nowhere is a problem.
-pub(super) fn inputs(fields: &Fields<'_>, holders: &Holders<'_>, decoder: &mut Decoder) -> Inputs {
-    let hosts = read(fields, "hostsConfRef", decoder).and_then(|reference| source(&reference, HOSTS_KEY, holders, decoder));
+pub(super) fn inputs(fields: &Fields<'_>, data_objects: &DataObjects<'_>, decoder: &mut Decoder) -> Inputs {
+    let hosts = read(fields, "hostsConfRef", decoder).and_then(|reference| source(&reference, HOSTS_KEY, data_objects, decoder));
     let vars_ref = read(fields, "varsConfRef", decoder);
-    let vars = vars_ref.as_ref().and_then(|reference| source(reference, VARS_KEY, holders, decoder));
+    let vars = vars_ref.as_ref().and_then(|reference| source(reference, VARS_KEY, data_objects, decoder));
     let incomplete = (vars_ref.is_some() && vars.is_none()) || fields.is_misspelled("varsConfRef");
-    let ssh_key = read(fields, "sshAuthRef", decoder).and_then(|reference| ssh_key(&reference, holders, decoder));
+    let ssh_key = read(fields, "sshAuthRef", decoder).and_then(|reference| ssh_key(&reference, data_objects, decoder));
     Inputs { hosts, vars, ssh_key, incomplete }
 }
 
 /// As [`inputs`] for an operation, whose references may be to copies that the operator made: where an object is not there, the cluster's
 /// own is taken.
-pub(super) fn inputs_that_are_there(fields: &Fields<'_>, holders: &Holders<'_>, decoder: &mut Decoder) -> Inputs {
-    let mut there = |name: &str, kind: Kind| {
+pub(super) fn inputs_that_are_there(fields: &Fields<'_>, data_objects: &DataObjects<'_>, decoder: &mut Decoder) -> Inputs {
+    let mut there = |name: &str, kind: ObjectKind| {
         let reference = read(fields, name, decoder)?;
-        if !holders.meant(kind, &reference).is_empty() {
+        if !data_objects.meant(kind, &reference).is_empty() {
             return Some(reference);
         }
         let notice = Notice::new(format!("`{name}` of the operation is not used")).at(&reference.position);
         decoder.note(notice.because(format!("the files hold no {} {}; the Cluster's own is taken", kind.word(), quote(&reference.name))));
         None
     };
-    let hosts = there("hostsConfRef", Kind::ConfigMap);
-    let vars = there("varsConfRef", Kind::ConfigMap);
-    let key = there("sshAuthRef", Kind::Secret);
-    let hosts = hosts.and_then(|reference| source(&reference, HOSTS_KEY, holders, decoder));
-    let found = vars.as_ref().and_then(|reference| source(reference, VARS_KEY, holders, decoder));
+    let hosts = there("hostsConfRef", ObjectKind::ConfigMap);
+    let vars = there("varsConfRef", ObjectKind::ConfigMap);
+    let key = there("sshAuthRef", ObjectKind::Secret);
+    let hosts = hosts.and_then(|reference| source(&reference, HOSTS_KEY, data_objects, decoder));
+    let found = vars.as_ref().and_then(|reference| source(reference, VARS_KEY, data_objects, decoder));
     Inputs {
         hosts,
         incomplete: (vars.is_some() && found.is_none()) || fields.is_misspelled("varsConfRef"),
         vars: found,
-        ssh_key: key.and_then(|reference| ssh_key(&reference, holders, decoder)),
+        ssh_key: key.and_then(|reference| ssh_key(&reference, data_objects, decoder)),
     }
 }
 
-fn source(reference: &DataRef, key: &str, holders: &Holders<'_>, decoder: &mut Decoder) -> Option<Source> {
-    let holder = find(Kind::ConfigMap, reference, holders, decoder)?;
-    let held = value(holder, key, reference, decoder)?;
+fn source(reference: &DataRef, key: &str, data_objects: &DataObjects<'_>, decoder: &mut Decoder) -> Option<Source> {
+    let data_object = find(ObjectKind::ConfigMap, reference, data_objects, decoder)?;
+    let held = value(data_object, key, reference, decoder)?;
     let bytes = held.bytes(key, decoder)?;
     let text = match String::from_utf8(bytes) {
         Ok(text) => text,
@@ -97,18 +97,18 @@ fn source(reference: &DataRef, key: &str, holders: &Holders<'_>, decoder: &mut D
             return None;
         }
     };
-    let place = if held.encoded { Place::At(held.node.position.clone()) } else { holder.lines.place(&held.node.position, &text) };
+    let place = if held.encoded { Place::At(held.node.position.clone()) } else { data_object.lines.place(&held.node.position, &text) };
     // What stands in an object that was encrypted is encrypted, too.
     Some(Source::placed(key, text, place).sealed(held.node.tag.is_secret()))
 }
 
-fn ssh_key(reference: &DataRef, holders: &Holders<'_>, decoder: &mut Decoder) -> Option<SshKey> {
-    let holder = find(Kind::Secret, reference, holders, decoder)?;
-    if let Some(field) = &holder.secret_type
+fn ssh_key(reference: &DataRef, data_objects: &DataObjects<'_>, decoder: &mut Decoder) -> Option<SshKey> {
+    let data_object = find(ObjectKind::Secret, reference, data_objects, decoder)?;
+    if let Some(field) = &data_object.secret_type
         && let Some(text) = decoder.text(field)
         && !SSH_TYPES.contains(&text)
     {
-        let problem = Problem::new(format!("{} has the type {}", holder.title(), quote(text))).at(field.position());
+        let problem = Problem::new(format!("{} has the type {}", data_object.title(), quote(text))).at(field.position());
         decoder.report(
             problem
                 .because(format!("`sshAuthRef` names a Secret of the type {}", SSH_TYPES.join(" or ")))
@@ -116,7 +116,7 @@ fn ssh_key(reference: &DataRef, holders: &Holders<'_>, decoder: &mut Decoder) ->
         );
         return None;
     }
-    let held = value(holder, SSH_KEY, reference, decoder)?;
+    let held = value(data_object, SSH_KEY, reference, decoder)?;
     let bytes = held.bytes(SSH_KEY, decoder)?;
     if let Some((because, hint)) = private_key::wrong(&bytes) {
         let problem = Problem::new(format!("{} is no private key", quote(SSH_KEY))).at(&held.node.position);
@@ -127,15 +127,20 @@ fn ssh_key(reference: &DataRef, holders: &Holders<'_>, decoder: &mut Decoder) ->
 }
 
 /// The only object that a reference means.
-fn find<'h, 'd>(kind: Kind, reference: &DataRef, holders: &'h Holders<'d>, decoder: &mut Decoder) -> Option<&'h Holder<'d>> {
-    let meant = holders.meant(kind, reference);
-    for holder in &meant {
-        holder.used.set(true);
+fn find<'h, 'd>(
+    kind: ObjectKind,
+    reference: &DataRef,
+    data_objects: &'h DataObjects<'d>,
+    decoder: &mut Decoder,
+) -> Option<&'h DataObject<'d>> {
+    let meant = data_objects.meant(kind, reference);
+    for data_object in &meant {
+        data_object.used.set(true);
     }
     match meant.as_slice() {
         [only] => Some(only),
         [] => {
-            decoder.report(missing(kind, reference, holders));
+            decoder.report(missing(kind, reference, data_objects));
             None
         }
         // Two of one name and namespace are a problem of their own.
@@ -149,17 +154,18 @@ fn find<'h, 'd>(kind: Kind, reference: &DataRef, holders: &'h Holders<'d>, decod
     }
 }
 
-fn missing(kind: Kind, reference: &DataRef, holders: &Holders<'_>) -> Problem {
+fn missing(kind: ObjectKind, reference: &DataRef, data_objects: &DataObjects<'_>) -> Problem {
     let word = kind.word();
     let wanted = match &reference.namespace {
         Some(namespace) => format!("{} of namespace {}", quote(&reference.name), quote(namespace)),
         None => quote(&reference.name),
     };
     let problem = Problem::new(format!("there is no {word} {wanted}")).at(&reference.position);
-    if let Some(other) = holders.0.iter().find(|holder| holder.name == reference.name) {
+    if let Some(other) = data_objects.0.iter().find(|data_object| data_object.name == reference.name) {
         return problem.because(format!("there is {}", other.title())).hint("make reference and object agree");
     }
-    let names: Vec<&str> = holders.0.iter().filter(|holder| holder.kind == kind).map(|holder| holder.name.as_str()).collect();
+    let names: Vec<&str> =
+        data_objects.0.iter().filter(|data_object| data_object.kind == kind).map(|data_object| data_object.name.as_str()).collect();
     if names.is_empty() {
         let namespace = reference.namespace.as_ref().map(|namespace| format!(" -n {namespace}")).unwrap_or_default();
         let kubectl = format!("kubectl get {}{namespace} {} -o yaml", word.to_lowercase(), reference.name);
@@ -174,26 +180,26 @@ fn missing(kind: Kind, reference: &DataRef, holders: &Holders<'_>) -> Problem {
     )
 }
 
-fn value<'h>(holder: &'h Holder<'_>, key: &str, reference: &DataRef, decoder: &mut Decoder) -> Option<&'h Held<'h>> {
-    if let Some(held) = holder.value(key) {
+fn value<'h>(data_object: &'h DataObject<'_>, key: &str, reference: &DataRef, decoder: &mut Decoder) -> Option<&'h ObjectValue<'h>> {
+    if let Some(held) = data_object.value(key) {
         if !matches!(held.node.value, Value::Null) {
             return Some(held);
         }
         decoder.report(
-            Problem::new(format!("{} of {} is empty", quote(key), holder.title()))
+            Problem::new(format!("{} of {} is empty", quote(key), data_object.title()))
                 .at(&held.node.position)
                 .because("what it should hold is read from there")
                 .hint("write the text there, as `key: |` with the text below it"),
         );
         return None;
     }
-    let keys: Vec<&str> = holder.values.iter().map(|held| held.key).collect();
-    let problem = Problem::new(format!("{} has no key {}", holder.title(), quote(key))).at(&reference.position);
+    let keys: Vec<&str> = data_object.values.iter().map(|held| held.key).collect();
+    let problem = Problem::new(format!("{} has no key {}", data_object.title(), quote(key))).at(&reference.position);
     let problem = match keys.as_slice() {
         [] => problem.because("it holds nothing"),
         _ => problem.because(format!("it has {}", keys.iter().map(|key| quote(key)).collect::<Vec<_>>().join(", "))),
     };
-    decoder.report(problem.hint(format!("name the key {}, at {}", quote(key), holder.position)));
+    decoder.report(problem.hint(format!("name the key {}, at {}", quote(key), data_object.position)));
     None
 }
 

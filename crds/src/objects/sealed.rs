@@ -1,7 +1,7 @@
 //! What is encrypted in objects themselves: single values, or all of a file.
 
 use super::Secrets;
-use super::document::{Document, Kind};
+use super::document::{Document, ObjectKind};
 use crate::decode::Decoder;
 use crate::hide::names_a_secret;
 use crate::inventory::check_named;
@@ -15,7 +15,7 @@ use crate::{Position, Problem};
 /// whoever reads it.
 pub(super) fn open(documents: &mut [Document<'_>], vault: &dyn Vault, decoder: &mut Decoder) -> Secrets {
     let mut problems: Vec<Problem> = Vec::new();
-    let own = || |document: &&mut Document<'_>| matches!(document.kind, Kind::Cluster | Kind::Operation);
+    let own = || |document: &&mut Document<'_>| matches!(document.kind, ObjectKind::Cluster | ObjectKind::Operation);
     let starts: Vec<Position> = documents.iter_mut().filter(own()).map(|document| document.node.position.clone()).collect();
     for (document, start) in documents.iter_mut().filter(own()).zip(&starts) {
         check_named(&mut document.node, ("", start), &mut problems);

@@ -2,10 +2,10 @@
 
 use std::collections::VecDeque;
 
-use super::options::{Given, OPTIONS, find};
+use super::options::{OPTIONS, OptionValue, find};
 use super::{ExtraVar, ExtraVars, Placed};
 use crate::decode::Decoder;
-use crate::shell::{self, At, Fault, Letter, What, Word};
+use crate::shell::{self, At, Letter, SplitFault, What, Word};
 use crate::words::{quote, with_nearest};
 use crate::{Notice, Problem, Source};
 
@@ -84,7 +84,7 @@ pub(crate) fn read(source: &Source, decoder: &mut Decoder) -> Arguments {
     arguments
 }
 
-fn explained(fault: &Fault, source: &Source) -> Problem {
+fn explained(fault: &SplitFault, source: &Source) -> Problem {
     let (line, column) = fault.place;
     let name = &source.name;
     let problem = match fault.what {
@@ -173,7 +173,7 @@ impl Reader<'_> {
                 let problem = Problem::new(format!("`{name}` takes no value")).at(&self.position(place));
                 return self.decoder.report(problem.because("it stands alone").hint(format!("write `{name}`")));
             }
-            let given = Given { option: name, letters: &[], begin: place, source: self.source };
+            let given = OptionValue { option: name, letters: &[], begin: place, source: self.source };
             return option.apply(&given, self.arguments, self.decoder);
         }
         let next = if attached.is_none() { self.value() } else { None };
@@ -183,7 +183,7 @@ impl Reader<'_> {
             return self.decoder.report(problem.hint(format!("write `{name} VALUE`, or `{name}=VALUE` where that begins with `-`")));
         };
         let begin = letters.first().map_or(next.as_ref().map_or(place, |word| word.place), |letter| letter.place);
-        let given = Given { option: name, letters, begin, source: self.source };
+        let given = OptionValue { option: name, letters, begin, source: self.source };
         option.apply(&given, self.arguments, self.decoder);
     }
 

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use super::Placed;
 use super::key_values;
-use super::options::Given;
+use super::options::OptionValue;
 use crate::decode::Decoder;
 use crate::inventory::check_named;
 use crate::shell::{Letter, letters, text};
@@ -58,11 +58,11 @@ impl ExtraVar {
 /// Reads the value of an `-e` of the command line, of which the shell has taken the quotes away.
 pub(crate) fn read_extra_vars(source: &Source, decoder: &mut Decoder) -> Vec<ExtraVars> {
     let letters = letters(&source.text);
-    read(&Given { option: "-e", letters: &letters, begin: (1, 1), source }, decoder)
+    read(&OptionValue { option: "-e", letters: &letters, begin: (1, 1), source }, decoder)
 }
 
 /// Reads the value of one `-e`.
-pub(super) fn read(given: &Given<'_>, decoder: &mut Decoder) -> Vec<ExtraVars> {
+pub(super) fn read(given: &OptionValue<'_>, decoder: &mut Decoder) -> Vec<ExtraVars> {
     let mut vars = of_kind(given, decoder);
     check(&mut vars, decoder);
     vars
@@ -82,7 +82,7 @@ fn check(vars: &mut [ExtraVars], decoder: &mut Decoder) {
     }
 }
 
-fn of_kind(given: &Given<'_>, decoder: &mut Decoder) -> Vec<ExtraVars> {
+fn of_kind(given: &OptionValue<'_>, decoder: &mut Decoder) -> Vec<ExtraVars> {
     let Some((first, rest)) = given.letters.split_first() else {
         return Vec::new();
     };
@@ -110,7 +110,7 @@ fn of_kind(given: &Given<'_>, decoder: &mut Decoder) -> Vec<ExtraVars> {
 }
 
 /// `{…}`, which is JSON or YAML.
-fn typed(given: &Given<'_>, decoder: &mut Decoder) -> Vec<ExtraVars> {
+fn typed(given: &OptionValue<'_>, decoder: &mut Decoder) -> Vec<ExtraVars> {
     // What is behind the bracket is no file of its own.
     let source = Source::placed("the value of `-e`", text(given.letters), place(given)).being("the value of `-e`");
     let nodes = match source.parse(Dialect::Ansible) {
@@ -147,7 +147,7 @@ fn twice(name: &str) -> Problem {
 }
 
 /// Where the value stands: character by character if nothing was left out of it, otherwise where it begins.
-fn place(given: &Given<'_>) -> Place {
+fn place(given: &OptionValue<'_>) -> Place {
     let follows = |pair: &[Letter]| match pair {
         [first, second] => first.place.0 == second.place.0 && first.place.1 + 1 == second.place.1,
         _ => false,

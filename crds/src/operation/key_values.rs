@@ -1,14 +1,14 @@
 //! `-e "name=value other='a b'"`: a line of its own syntax inside of the shell's. Its values are text, whatever they look like.
 
 use super::extra_vars::{ExtraVar, wrong_name};
-use super::options::Given;
+use super::options::OptionValue;
 use crate::Problem;
 use crate::decode::Decoder;
 use crate::shell::{Letter, text};
 use crate::tree::{Node, Value};
 
 /// The pairs in the value of an `-e`.
-pub(super) fn read(given: &Given<'_>, decoder: &mut Decoder) -> Vec<ExtraVar> {
+pub(super) fn read(given: &OptionValue<'_>, decoder: &mut Decoder) -> Vec<ExtraVar> {
     let tokens = match split(given.letters) {
         Ok(tokens) => tokens,
         Err(open) => {
@@ -22,7 +22,7 @@ pub(super) fn read(given: &Given<'_>, decoder: &mut Decoder) -> Vec<ExtraVar> {
     tokens.into_iter().filter_map(|token| pair(&token, given, decoder)).collect()
 }
 
-fn pair(token: &[Letter], given: &Given<'_>, decoder: &mut Decoder) -> Option<ExtraVar> {
+fn pair(token: &[Letter], given: &OptionValue<'_>, decoder: &mut Decoder) -> Option<ExtraVar> {
     let letters = unescaped(token);
     let begin = given.at(letters.first()?.place);
     // The text itself is not repeated: it may be the second word of a password.

@@ -20,7 +20,7 @@ pub use actions::{ACTIONS, Action, Effect, Verb};
 pub use arguments::Arguments;
 pub use extra_vars::{ExtraVar, ExtraVars};
 pub use inputs::{Inputs, SshKey};
-pub use tags::{TAGS, Tag, TaskChoice};
+pub use tags::{OperationTag, TAGS, TaskChoice};
 
 /// Text with its place.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -21,7 +21,7 @@ pub(super) enum Meaning {
     /// It stands alone, and is heard, but asks for what is not done, or is done anyway, for this reason.
     Flag(fn(&mut Arguments), Option<&'static str>),
     /// It takes a value.
-    Value(fn(&mut Arguments, &Given<'_>, &mut Decoder)),
+    Value(fn(&mut Arguments, &OptionValue<'_>, &mut Decoder)),
     /// It does nothing here, for this reason.
     Nothing {
         /// Whether it takes a value.
@@ -49,7 +49,7 @@ impl Meaning {
 }
 
 /// The value of an option.
-pub(super) struct Given<'a> {
+pub(super) struct OptionValue<'a> {
     /// The option as it was written.
     pub(super) option: &'a str,
     pub(super) letters: &'a [Letter],
@@ -58,7 +58,7 @@ pub(super) struct Given<'a> {
     pub(super) source: &'a Source,
 }
 
-impl Given<'_> {
+impl OptionValue<'_> {
     pub(super) fn position(&self) -> Position {
         self.at(self.begin)
     }
@@ -113,7 +113,7 @@ const fn flag(names: &'static [&'static str], set: fn(&mut Arguments), because: 
     CommandOption { names, meaning: Meaning::Flag(set, because) }
 }
 
-const fn value(names: &'static [&'static str], read: fn(&mut Arguments, &Given<'_>, &mut Decoder)) -> CommandOption {
+const fn value(names: &'static [&'static str], read: fn(&mut Arguments, &OptionValue<'_>, &mut Decoder)) -> CommandOption {
     CommandOption { names, meaning: Meaning::Value(read) }
 }
 
@@ -176,7 +176,7 @@ pub(super) static OPTIONS: &[CommandOption] = &[
     refused(&["--version"], false, "leave it out"),
 ];
 
-fn forks(arguments: &mut Arguments, given: &Given<'_>, decoder: &mut Decoder) {
+fn forks(arguments: &mut Arguments, given: &OptionValue<'_>, decoder: &mut Decoder) {
     match text(given.letters).trim().parse::<u32>() {
         Ok(forks) if (1..=MOST_FORKS).contains(&forks) => {
             arguments.forks = Some(forks);
@@ -191,7 +191,7 @@ fn forks(arguments: &mut Arguments, given: &Given<'_>, decoder: &mut Decoder) {
     }
 }
 
-fn only(given: &Given<'_>, words: &[&str], because: &str, decoder: &mut Decoder) {
+fn only(given: &OptionValue<'_>, words: &[&str], because: &str, decoder: &mut Decoder) {
     if !words.contains(&text(given.letters).as_str()) {
         decoder.report(given.problem().because(because).hint("leave the option out"));
     }
@@ -199,7 +199,7 @@ fn only(given: &Given<'_>, words: &[&str], because: &str, decoder: &mut Decoder)
 
 impl CommandOption {
     /// Does what the option does here.
-    pub(super) fn apply(&self, given: &Given<'_>, arguments: &mut Arguments, decoder: &mut Decoder) {
+    pub(super) fn apply(&self, given: &OptionValue<'_>, arguments: &mut Arguments, decoder: &mut Decoder) {
         match &self.meaning {
             Meaning::Flag(set, because) => {
                 let before = arguments.verbosity;

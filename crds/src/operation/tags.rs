@@ -6,22 +6,22 @@ use crate::words::{quote, with_nearest};
 
 /// A tag.
 #[derive(Debug, PartialEq, Eq)]
-pub struct Tag {
+pub struct OperationTag {
     /// Its name.
     pub name: &'static str,
     /// Names of the tasks that do here what carries the tag there. None: nothing does yet.
     pub tasks: &'static [&'static str],
 }
 
-const fn tag(name: &'static str, tasks: &'static [&'static str]) -> Tag {
-    Tag { name, tasks }
+const fn tag(name: &'static str, tasks: &'static [&'static str]) -> OperationTag {
+    OperationTag { name, tasks }
 }
 
 const CONTROL_PLANE: &[&str] = &["certificates", "kubeadm-configuration", "control-plane"];
 const NODE: &[&str] = &["kubelet", "kubelet-join"];
 
 /// The tags that people use, in the order of their names. The name of a task of kokctl is a tag too.
-pub static TAGS: &[Tag] = &[
+pub static TAGS: &[OperationTag] = &[
     tag("apps", &[]),
     tag("bootstrap-os", &["packages", "names"]),
     tag("bootstrap_os", &["packages", "names"]),

@@ -9,7 +9,7 @@ use super::resources::fields::group_name;
 use super::resources::{Places, vars};
 use super::{hooks, network, read_label, resources, ssh};
 use crate::decode::{Decoder, Field, Form};
-use crate::model::{Cluster, Concealed, Fleet, HookPlace, Host, HostResources, Roles, Settings, Ssh, TimeSync, Vars};
+use crate::model::{Cluster, Concealed, Fleet, HookPlace, Host, HostResources, Roles, Settings, Ssh, TemplateVars, TimeSync};
 use crate::position::Positions;
 use crate::words::quote;
 use crate::{Position, Problem};
@@ -44,7 +44,7 @@ const HOST: Form = Form {
 struct Member<'a> {
     read: ReadHost<'a>,
     groups: Vec<String>,
-    vars: Vars,
+    vars: TemplateVars,
 }
 
 /// Reads the spec, with its hosts one by one. The name stands elsewhere.

@@ -12,7 +12,7 @@ use crate::decode::{Decoder, Field, Fields, Form, Wording};
 use crate::model::{Addon, FlannelBackend, LEAST_MTU, MOST_MTU, NETWORK_ADDON, Network, NetworkPlugin};
 use crate::syntax::address;
 use crate::syntax::name::dns_name;
-use crate::variables::{Said, field_called};
+use crate::variables::{FieldValue, field_called};
 use crate::words::{quote, with_nearest};
 
 pub(crate) const NETWORK: Form = Form {
@@ -75,14 +75,18 @@ fn defaults() -> Network {
 }
 
 /// The network, with what installs it if that is a manifest.
-pub(crate) fn read<'a>(decoder: &mut Decoder, field: Option<Field<'a>>, said: &mut Vec<Said<'a>>) -> Option<(Network, Option<Addon>)> {
+pub(crate) fn read<'a>(
+    decoder: &mut Decoder,
+    field: Option<Field<'a>>,
+    values: &mut Vec<FieldValue<'a>>,
+) -> Option<(Network, Option<Addon>)> {
     let Some(field) = field else {
         return Some((defaults(), None));
     };
     let fields = decoder.fields(&field, &NETWORK)?;
     let network = read_fields(decoder, &fields);
     if let Some(field) = fields.get("nodeLocalDNS") {
-        read_part(decoder, &field, &NODE_LOCAL_DNS, said);
+        read_part(decoder, &field, &NODE_LOCAL_DNS, values);
     }
     let is_known = fields.get("plugin").is_none_or(|field| NetworkPlugin::ALL.iter().any(|plugin| field.is_text(plugin.as_str())));
     let by_manifest = fields.get("plugin").is_some_and(|field| field.is_text(NetworkPlugin::Manifest.as_str()));

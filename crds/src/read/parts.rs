@@ -8,7 +8,7 @@ mod hosts;
 use crate::Problem;
 use crate::decode::{Decoder, Field, Fields, Form};
 use crate::tree::Value;
-use crate::variables::{LOAD_BALANCERS, Said};
+use crate::variables::{FieldValue, LOAD_BALANCERS};
 use crate::words::quote;
 pub(crate) use backup::{BACKUP, BACKUP_KEEP, BACKUP_S3, BACKUP_TO};
 pub(crate) use certificates::CERTIFICATES;
@@ -28,13 +28,13 @@ pub(crate) struct Part {
 pub(crate) struct Leaf {
     pub(crate) name: &'static str,
     pub(crate) variable: &'static str,
-    pub(crate) kind: Kind,
+    pub(crate) kind: ValueKind,
     /// What it says, for those who read the schema.
     pub(crate) about: &'static str,
 }
 
 /// What a value looks like. Who reads a setting looks more closely.
-pub(crate) enum Kind {
+pub(crate) enum ValueKind {
     Word(&'static [&'static str]),
     /// `true` or `false`.
     Flag,
@@ -53,7 +53,7 @@ pub(crate) enum Kind {
     ListOfTexts,
 }
 
-const fn leaf(name: &'static str, variable: &'static str, kind: Kind, about: &'static str) -> Leaf {
+const fn leaf(name: &'static str, variable: &'static str, kind: ValueKind, about: &'static str) -> Leaf {
     Leaf { name, variable, kind, about }
 }
 
@@ -70,18 +70,18 @@ pub(crate) const API_ENDPOINT: Part = Part {
         ],
     },
     leaves: &[
-        leaf("port", "kube_apiserver_port", Kind::Number(1, 65535), "Port of that address; without one, that of the API servers."),
+        leaf("port", "kube_apiserver_port", ValueKind::Number(1, 65535), "Port of that address; without one, that of the API servers."),
         leaf(
             "loadBalancer",
             "loadbalancer_apiserver_localhost",
-            Kind::Word(&LOAD_BALANCERS),
+            ValueKind::Word(&LOAD_BALANCERS),
             "With several control planes: whether each host without an API server has a load balancer before theirs.",
         ),
-        leaf("vip", "api_virtual_address", Kind::Text, "An address that moves between the control planes, for clients outside."),
+        leaf("vip", "api_virtual_address", ValueKind::Text, "An address that moves between the control planes, for clients outside."),
         leaf(
             "routerId",
             "api_virtual_router_id",
-            Kind::Number(1, 255),
+            ValueKind::Number(1, 255),
             "The virtual router's number in the hosts' network (VRRP); without it the last number of `vip`.",
         ),
     ],
@@ -104,13 +104,13 @@ pub(crate) const ETCD: Part = Part {
         leaf(
             "deployment",
             "etcd_deployment_type",
-            Kind::Word(&["kubeadm", "host"]),
+            ValueKind::Word(&["kubeadm", "host"]),
             "How etcd runs: as a pod beside each API server, or as a unit of systemd.",
         ),
-        leaf("dataDir", "etcd_data_dir", Kind::Text, "Where etcd keeps its data; so far /var/lib/etcd."),
-        leaf("quotaBackendBytes", "etcd_quota_backend_bytes", Kind::Number(0, 1 << 40), "How large etcd's data may become."),
-        leaf("maxRequestBytes", "etcd_max_request_bytes", Kind::Number(0, 1 << 30), "How large one write to etcd may be."),
-        leaf("extraArgs", "etcd_extra_vars", Kind::Texts, "Further settings of etcd."),
+        leaf("dataDir", "etcd_data_dir", ValueKind::Text, "Where etcd keeps its data; so far /var/lib/etcd."),
+        leaf("quotaBackendBytes", "etcd_quota_backend_bytes", ValueKind::Number(0, 1 << 40), "How large etcd's data may become."),
+        leaf("maxRequestBytes", "etcd_max_request_bytes", ValueKind::Number(0, 1 << 30), "How large one write to etcd may be."),
+        leaf("extraArgs", "etcd_extra_vars", ValueKind::Texts, "Further settings of etcd."),
     ],
     inner: &[],
 };
@@ -127,11 +127,11 @@ pub(crate) const NODE_LOCAL_DNS: Part = Part {
         ],
     },
     leaves: &[
-        leaf("enabled", "enable_nodelocaldns", Kind::Flag, "Whether each node has a DNS cache that its pods ask."),
-        leaf("address", "nodelocaldns_ip", Kind::Text, "Where it answers, on each node the same; without it 169.254.25.10."),
-        leaf("healthPort", "nodelocaldns_health_port", Kind::Number(1, 65535), "Port of that address where it says that it works."),
-        leaf("metricsPort", "nodelocaldns_prometheus_port", Kind::Number(1, 65535), "Port of its metrics."),
-        leaf("zones", "nodelocaldns_external_zones", Kind::List, "Zones that it asks other name servers for."),
+        leaf("enabled", "enable_nodelocaldns", ValueKind::Flag, "Whether each node has a DNS cache that its pods ask."),
+        leaf("address", "nodelocaldns_ip", ValueKind::Text, "Where it answers, on each node the same; without it 169.254.25.10."),
+        leaf("healthPort", "nodelocaldns_health_port", ValueKind::Number(1, 65535), "Port of that address where it says that it works."),
+        leaf("metricsPort", "nodelocaldns_prometheus_port", ValueKind::Number(1, 65535), "Port of its metrics."),
+        leaf("zones", "nodelocaldns_external_zones", ValueKind::List, "Zones that it asks other name servers for."),
     ],
     inner: &[],
 };
@@ -160,21 +160,31 @@ pub(crate) const CONTAINER_RUNTIME: Part = Part {
         ],
     },
     leaves: &[
-        leaf("type", "container_manager", Kind::Word(&["containerd", "docker", "crio"]), "What runs containers; so far containerd."),
-        leaf("version", "containerd_version", Kind::Text, "Which containerd; without it the newest of the bundle."),
-        leaf("dataDir", "containerd_storage_dir", Kind::Text, "Where images and containers lie; so far /var/lib/containerd."),
-        leaf("stateDir", "containerd_state_dir", Kind::Text, "Where containerd has its sockets; so far /run/containerd."),
-        leaf("snapshotter", "containerd_snapshotter", Kind::Text, "How layers of images become file systems; so far overlayfs."),
-        leaf("cgroupDriver", "kubelet_cgroup_driver", Kind::Word(&["systemd", "cgroupfs"]), "What manages control groups; so far systemd."),
+        leaf("type", "container_manager", ValueKind::Word(&["containerd", "docker", "crio"]), "What runs containers; so far containerd."),
+        leaf("version", "containerd_version", ValueKind::Text, "Which containerd; without it the newest of the bundle."),
+        leaf("dataDir", "containerd_storage_dir", ValueKind::Text, "Where images and containers lie; so far /var/lib/containerd."),
+        leaf("stateDir", "containerd_state_dir", ValueKind::Text, "Where containerd has its sockets; so far /run/containerd."),
+        leaf("snapshotter", "containerd_snapshotter", ValueKind::Text, "How layers of images become file systems; so far overlayfs."),
+        leaf(
+            "cgroupDriver",
+            "kubelet_cgroup_driver",
+            ValueKind::Word(&["systemd", "cgroupfs"]),
+            "What manages control groups; so far systemd.",
+        ),
         leaf(
             "maxOpenFiles",
             "containerd_limit_open_file_num",
-            Kind::Number(65_536, 1_073_741_816),
+            ValueKind::Number(65_536, 1_073_741_816),
             "Most files that containerd, and a container that says nothing else, may have open.",
         ),
-        leaf("runtimeOptions", "containerd_extra_runtime_args", Kind::Map, "Further options of containerd's CRI runtime plugin."),
-        leaf("registryMirrors", "containerd_registries_mirrors", Kind::List, "Where images are fetched from instead of their registries."),
-        leaf("registryAuth", "containerd_registry_auth", Kind::List, "Logins to registries; so far none."),
+        leaf("runtimeOptions", "containerd_extra_runtime_args", ValueKind::Map, "Further options of containerd's CRI runtime plugin."),
+        leaf(
+            "registryMirrors",
+            "containerd_registries_mirrors",
+            ValueKind::List,
+            "Where images are fetched from instead of their registries.",
+        ),
+        leaf("registryAuth", "containerd_registry_auth", ValueKind::List, "Logins to registries; so far none."),
     ],
     inner: &[],
 };
@@ -189,46 +199,46 @@ const PARTS: [(&str, &Part); 6] = [
     ("backup", &BACKUP),
 ];
 /// What a spec says of variables by its fields.
-pub(crate) fn read<'a>(decoder: &mut Decoder, spec: &Fields<'a>) -> Vec<Said<'a>> {
-    let mut said = Vec::new();
+pub(crate) fn read<'a>(decoder: &mut Decoder, spec: &Fields<'a>) -> Vec<FieldValue<'a>> {
+    let mut values = Vec::new();
     for (name, part) in PARTS {
         // A list is of what is declared for the hosts, and says nothing of variables.
         let is_list = |field: &Field<'_>| name == "hostResources" && matches!(field.node.value, Value::List(_));
         let field = spec.get(name).filter(|field| !is_list(field));
-        field.and_then(|field| read_part(decoder, &field, part, &mut said));
+        field.and_then(|field| read_part(decoder, &field, part, &mut values));
     }
-    said
+    values
 }
 
 /// What a part says of variables, with the parts of it, and all of its fields.
-pub(super) fn read_part<'a>(decoder: &mut Decoder, field: &Field<'a>, part: &Part, said: &mut Vec<Said<'a>>) -> Option<Fields<'a>> {
+pub(super) fn read_part<'a>(decoder: &mut Decoder, field: &Field<'a>, part: &Part, values: &mut Vec<FieldValue<'a>>) -> Option<Fields<'a>> {
     let fields = decoder.fields(field, &part.form)?;
     for leaf in part.leaves {
         let Some(item) = fields.get(leaf.name) else { continue };
-        if Said::is_setting(leaf.variable) || is_right(decoder, &item, &leaf.kind) {
-            said.push(Said { variable: leaf.variable, field: item });
+        if FieldValue::is_setting(leaf.variable) || is_right(decoder, &item, &leaf.kind) {
+            values.push(FieldValue { variable: leaf.variable, field: item });
         }
     }
     for (name, part) in part.inner {
-        fields.get(name).and_then(|field| read_part(decoder, &field, part, said));
+        fields.get(name).and_then(|field| read_part(decoder, &field, part, values));
     }
     Some(fields)
 }
 
 /// Whether a value that nobody reads more closely is what it has to be.
-fn is_right(decoder: &mut Decoder, item: &Field<'_>, kind: &Kind) -> bool {
+fn is_right(decoder: &mut Decoder, item: &Field<'_>, kind: &ValueKind) -> bool {
     match kind {
-        Kind::Word(words) => {
+        ValueKind::Word(words) => {
             let words: Vec<(&str, ())> = words.iter().map(|word| (*word, ())).collect();
             decoder.choice(item, &words).is_some()
         }
-        Kind::Flag => decoder.boolean(item).is_some(),
-        Kind::Number(least, most) => decoder.integer(item, *least..=*most).is_some(),
-        Kind::Text => decoder.text(item).is_some(),
-        Kind::Amount => is_amount(decoder, item),
-        Kind::Texts | Kind::Map => decoder.entries(item, "it").is_some(),
-        Kind::List => decoder.list(item, "it is a list").is_some(),
-        Kind::ListOfTexts => !decoder.texts(item, "it is a list of texts").is_empty(),
+        ValueKind::Flag => decoder.boolean(item).is_some(),
+        ValueKind::Number(least, most) => decoder.integer(item, *least..=*most).is_some(),
+        ValueKind::Text => decoder.text(item).is_some(),
+        ValueKind::Amount => is_amount(decoder, item),
+        ValueKind::Texts | ValueKind::Map => decoder.entries(item, "it").is_some(),
+        ValueKind::List => decoder.list(item, "it is a list").is_some(),
+        ValueKind::ListOfTexts => !decoder.texts(item, "it is a list of texts").is_empty(),
     }
 }
 

@@ -90,8 +90,8 @@ fn workers(decoder: &mut Decoder, field: &Field<'_>, places: &Places) -> Option<
     }
     let meant = hosts(decoder, field, places)?;
     let is_worker = |name: &String| {
-        let of = |group: &str| places.groups.get(group).is_some_and(|hosts| hosts.contains(name));
-        of("worker") && !of("control-plane")
+        let is_in = |group: &str| places.groups.get(group).is_some_and(|hosts| hosts.contains(name));
+        is_in("worker") && !is_in("control-plane")
     };
     let (workers, others): (Vec<_>, Vec<_>) = meant.into_iter().partition(is_worker);
     let Some(other) = others.first() else { return Some(workers) };

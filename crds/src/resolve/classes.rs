@@ -13,7 +13,7 @@ pub(super) struct Classes {
 }
 
 impl Classes {
-    pub(super) fn of(inventory: &Inventory) -> Self {
+    pub(super) fn from_inventory(inventory: &Inventory) -> Self {
         let mut classes = Self::default();
         let mut by_groups = BTreeMap::new();
         for (name, host) in inventory.all_hosts() {

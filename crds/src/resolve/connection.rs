@@ -69,7 +69,7 @@ impl Connection {
     ///
     /// # Errors
     /// Everything that is wrong with these variables.
-    pub fn of(resolved: &Resolved, host: &str) -> Result<(Self, Vec<Notice>), Vec<Problem>> {
+    pub fn for_host(resolved: &Resolved, host: &str) -> Result<(Self, Vec<Notice>), Vec<Problem>> {
         let mut reader = Reader { resolved, host, problems: Vec::new(), notices: Vec::new() };
         reader.refuse_others();
         let address = reader.text(&aliases::ADDRESS, no_blanks);

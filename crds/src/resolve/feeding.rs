@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::names::{Kind, names};
+use super::names::{NameUse, names};
 use super::taint::is_secret;
 use crate::hide::{names_a_secret, without_secrets};
 use crate::inventory::Vars;
@@ -20,7 +20,7 @@ pub(super) struct Feeding {
 
 impl Feeding {
     /// Finds them in everything that is written.
-    pub(super) fn of<'a>(all: impl Iterator<Item = &'a Vars>) -> Self {
+    pub(super) fn from_variables<'a>(all: impl Iterator<Item = &'a Vars>) -> Self {
         let mut search = Search::default();
         for (name, variable) in all.flat_map(Vars::iter) {
             search.read(name, &variable.node, None);
@@ -40,7 +40,7 @@ impl Feeding {
 
     /// Whether an expression takes a part of which secrets are made.
     pub(super) fn is_part_in(&self, expression: &str) -> bool {
-        !self.tainting.is_empty() && names(expression).iter().any(|(kind, name)| *kind == Kind::Part && self.taints(name))
+        !self.tainting.is_empty() && names(expression).iter().any(|(kind, name)| *kind == NameUse::Part && self.taints(name))
     }
 }
 
@@ -48,9 +48,9 @@ impl Feeding {
 #[derive(Default)]
 struct Search<'a> {
     /// By the variable that needs them.
-    needed: BTreeMap<&'a str, Vec<(Kind, &'a str)>>,
+    needed: BTreeMap<&'a str, Vec<(NameUse, &'a str)>>,
     /// In secrets.
-    direct: Vec<(Kind, String)>,
+    direct: Vec<(NameUse, String)>,
 }
 
 impl<'a> Search<'a> {
@@ -84,7 +84,7 @@ impl<'a> Search<'a> {
                 continue;
             }
             let is_new = feeding.hidden.insert(name.clone());
-            if kind != Kind::Root {
+            if kind != NameUse::Root {
                 feeding.tainting.insert(name.clone());
             }
             if is_new {
@@ -97,7 +97,7 @@ impl<'a> Search<'a> {
 }
 
 /// Names in what of a text is not shown, as in `http://user:{{ name }}@proxy`.
-fn in_secrets(text: &str) -> Vec<(Kind, String)> {
+fn in_secrets(text: &str) -> Vec<(NameUse, String)> {
     // No blank of an expression ends a login or a word.
     let mut depth = 0_u32;
     let joined: String = text
@@ -126,7 +126,7 @@ mod tests {
 
     fn feeding(text: &str) -> Feeding {
         let vars = Vars::read(&Source::file("f", text)).unwrap();
-        Feeding::of([&vars].into_iter())
+        Feeding::from_variables([&vars].into_iter())
     }
 
     #[test]

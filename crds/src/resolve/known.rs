@@ -7,7 +7,7 @@ use std::sync::{Mutex, PoisonError};
 
 use super::Data;
 use crate::Problem;
-use crate::inventory::Variable;
+use crate::inventory::WrittenVariable;
 use crate::tree::Node;
 
 /// Values kept of one variable, each for other hosts. What is another value on every host is worked out for each of them.
@@ -69,13 +69,13 @@ impl Kept {
 
 /// Answers by the places of their templates in memory, which stay while the variables are there.
 #[derive(Default)]
-pub(super) struct Known {
+pub(super) struct TemplateAnswers {
     answers: Mutex<BTreeMap<usize, Vec<Kept>>>,
     /// How often a template asked for a variable.
     lookups: AtomicUsize,
 }
 
-impl Known {
+impl TemplateAnswers {
     pub(super) fn count(&self) {
         self.lookups.fetch_add(1, Ordering::Relaxed);
     }
@@ -85,7 +85,7 @@ impl Known {
     }
 
     /// The answer for a host, if it is that of another one.
-    pub(super) fn find(&self, data: &Data, host: &str, variable: &Variable) -> Option<Answer> {
+    pub(super) fn find(&self, data: &Data, host: &str, variable: &WrittenVariable) -> Option<Answer> {
         let all = self.answers.lock().unwrap_or_else(PoisonError::into_inner);
         let kept = all.get(&ptr::from_ref(variable).addr())?.iter().find(|kept| kept.holds(data, host));
         kept.map(|kept| kept.answer.clone())
@@ -96,7 +96,7 @@ impl Known {
         &self,
         data: &Data,
         host: &str,
-        variable: &Variable,
+        variable: &WrittenVariable,
         others: &[&'h str],
     ) -> Option<(Vec<&'h str>, Vec<&'h str>)> {
         let all = self.answers.lock().unwrap_or_else(PoisonError::into_inner);
@@ -109,7 +109,7 @@ impl Known {
     }
 
     /// Keeps an answer for hosts that are like this one.
-    pub(super) fn keep(&self, data: &Data, host: &str, variable: &Variable, answer: Answer) {
+    pub(super) fn keep(&self, data: &Data, host: &str, variable: &WrittenVariable, answer: Answer) {
         if answer.needs.is_own {
             return;
         }
@@ -127,14 +127,14 @@ fn place(data: &Data, host: &str, name: &str) -> Option<usize> {
     data.find(host, name).map(|variable| ptr::from_ref(variable).addr())
 }
 
-impl Clone for Known {
+impl Clone for TemplateAnswers {
     /// Empty: what is copied with it stands in another place.
     fn clone(&self) -> Self {
         Self::default()
     }
 }
 
-impl std::fmt::Debug for Known {
+impl std::fmt::Debug for TemplateAnswers {
     /// Without the values, which may be secrets.
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         formatter.write_str("Known")

@@ -23,13 +23,13 @@ mod version;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, OnceLock};
 
-use crate::inventory::{Group, Inventory, Variable, Vars};
+use crate::inventory::{Inventory, InventoryGroup, Vars, WrittenVariable};
 use crate::tree::Node;
 use crate::{Position, Problem};
 use classes::Classes;
 pub use connection::{Connection, Jump};
 use feeding::Feeding;
-use known::Known;
+use known::TemplateAnswers;
 use render::Session;
 pub(crate) use ssh_options::field as field_of_ssh_options;
 pub(crate) use taint::Tainted;
@@ -49,7 +49,7 @@ struct Data {
     /// Found when it is asked for the first time.
     feeding: OnceLock<Feeding>,
     /// Shared by all who ask: what holds for many hosts is worked out once.
-    known: Known,
+    known: TemplateAnswers,
     /// Found when it is asked for the first time.
     classes: OnceLock<Classes>,
 }
@@ -57,16 +57,16 @@ struct Data {
 impl Resolved {
     /// The variables of an inventory together with extra variables, of which later ones count.
     #[must_use]
-    pub fn of(inventory: Inventory, extra: Vec<Vars>) -> Self {
+    pub fn new(inventory: Inventory, extra: Vec<Vars>) -> Self {
         let (defaults, taints) = (Vars::default(), Arc::default());
-        let (feeding, known, classes) = (OnceLock::new(), Known::default(), OnceLock::new());
+        let (feeding, known, classes) = (OnceLock::new(), TemplateAnswers::default(), OnceLock::new());
         Self(Arc::new(Data { inventory, defaults, extra, taints, feeding, known, classes }))
     }
 
     /// The same with values for variables that nobody has set.
     #[must_use]
     pub fn with_defaults(self, defaults: Vars) -> Self {
-        Self(Arc::new(Data { defaults, known: Known::default(), ..Arc::unwrap_or_clone(self.0) }))
+        Self(Arc::new(Data { defaults, known: TemplateAnswers::default(), ..Arc::unwrap_or_clone(self.0) }))
     }
 
     /// How often a template asked for a variable so far: what the questions cost, whatever the machine.
@@ -98,7 +98,7 @@ impl Resolved {
 
     /// What was written for a variable of a host, of all that was written for it the one that counts.
     #[must_use]
-    pub fn origin(&self, host: &str, name: &str) -> Option<&Variable> {
+    pub fn origin(&self, host: &str, name: &str) -> Option<&WrittenVariable> {
         self.0.find(host, name)
     }
 
@@ -115,7 +115,7 @@ impl Resolved {
 
     /// Of some hosts, in their order, those for which a variable of another host is known to have the same value, as it is made of the
     /// same; and the rest. `None` if that is known of no other host.
-    pub(crate) fn alike<'h>(&self, host: &str, variable: &Variable, others: &[&'h str]) -> Option<(Vec<&'h str>, Vec<&'h str>)> {
+    pub(crate) fn alike<'h>(&self, host: &str, variable: &WrittenVariable, others: &[&'h str]) -> Option<(Vec<&'h str>, Vec<&'h str>)> {
         self.0.known.alike(&self.0, host, variable, others)
     }
 
@@ -136,7 +136,7 @@ impl Data {
         let own = host.into_iter().flat_map(|host| [&host.file_vars, &host.vars]);
         // `all` has no parent and so stands first; of the same kind, what is written for it counts least.
         let groups = move || host.into_iter().flat_map(|host| host.groups.iter().rev()).filter_map(|name| self.inventory.group(name));
-        let in_files = groups().map(|(_, group): (_, &Group)| &group.file_vars);
+        let in_files = groups().map(|(_, group): (_, &InventoryGroup)| &group.file_vars);
         let in_inventory = groups().map(|(_, group)| &group.vars);
         self.extra.iter().rev().chain(own).chain(in_files).chain(in_inventory).chain([&self.defaults])
     }
@@ -149,14 +149,14 @@ impl Data {
 
     /// What secrets are made of.
     fn feeding(&self) -> &Feeding {
-        self.feeding.get_or_init(|| Feeding::of(self.written().map(|(vars, _)| vars)))
+        self.feeding.get_or_init(|| Feeding::from_variables(self.written().map(|(vars, _)| vars)))
     }
 
     fn classes(&self) -> &Classes {
-        self.classes.get_or_init(|| Classes::of(&self.inventory))
+        self.classes.get_or_init(|| Classes::from_inventory(&self.inventory))
     }
 
-    fn find(&self, host: &str, name: &str) -> Option<&Variable> {
+    fn find(&self, host: &str, name: &str) -> Option<&WrittenVariable> {
         self.layers(host).find_map(|vars| vars.get(name))
     }
 }

@@ -4,7 +4,7 @@ use super::template::next_opening;
 
 /// How a name is used.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Kind {
+pub(super) enum NameUse {
     /// As a whole.
     Whole,
     /// Only a part of it is used.
@@ -14,7 +14,7 @@ pub(super) enum Kind {
 }
 
 /// The names in all expressions of a text, but for those that only decide which of the others counts.
-pub(super) fn names(text: &str) -> Vec<(Kind, &str)> {
+pub(super) fn names(text: &str) -> Vec<(NameUse, &str)> {
     let mut names = Vec::new();
     let mut rest = text;
     while let Some((_, opened)) = next_opening(rest) {
@@ -43,7 +43,7 @@ struct Expression<'a> {
 }
 
 impl<'a> Expression<'a> {
-    fn read(mut self, names: &mut Vec<(Kind, &'a str)>) {
+    fn read(mut self, names: &mut Vec<(NameUse, &'a str)>) {
         while let Some(c) = self.rest.chars().next() {
             if matches!(c, '"' | '\'') {
                 self.quoted(c, names);
@@ -71,17 +71,17 @@ impl<'a> Expression<'a> {
         }
     }
 
-    fn quoted(&mut self, quote: char, names: &mut Vec<(Kind, &'a str)>) {
+    fn quoted(&mut self, quote: char, names: &mut Vec<(NameUse, &'a str)>) {
         let inside = self.rest.get(1..).unwrap_or_default();
         let (text, behind) = inside.split_once(quote).unwrap_or((inside, ""));
         let is_part = self.before == '[' || (self.before == '(' && self.word == "get");
         if is_part && self.condition.is_none() {
-            names.push((Kind::Part, text));
+            names.push((NameUse::Part, text));
         }
         (self.rest, self.before) = (behind, quote);
     }
 
-    fn word(&mut self, names: &mut Vec<(Kind, &'a str)>) {
+    fn word(&mut self, names: &mut Vec<(NameUse, &'a str)>) {
         let (word, behind) = self.rest.split_at(self.rest.find(|c| !is_word(c)).unwrap_or(self.rest.len()));
         match word {
             "if" | "elif" => self.condition = Some(self.depth),
@@ -89,9 +89,9 @@ impl<'a> Expression<'a> {
             _ if self.condition.is_some() || word.starts_with(|c: char| c.is_ascii_digit()) => {}
             // Filters and functions.
             _ if self.before == '|' || (self.before != '.' && behind.starts_with('(')) => {}
-            _ if self.before == '.' => names.push((Kind::Part, word)),
-            _ if behind.starts_with(['.', '[']) => names.push((Kind::Root, word)),
-            _ => names.push((Kind::Whole, word)),
+            _ if self.before == '.' => names.push((NameUse::Part, word)),
+            _ if behind.starts_with(['.', '[']) => names.push((NameUse::Root, word)),
+            _ => names.push((NameUse::Whole, word)),
         }
         (self.rest, self.word, self.before) = (behind, word, 'a');
     }
@@ -103,11 +103,11 @@ fn is_word(c: char) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::{Kind, names};
+    use super::{NameUse, names};
 
     #[test]
     fn names_are_found_where_their_values_count() {
-        use Kind::{Part, Root, Whole};
+        use NameUse::{Part, Root, Whole};
         for (text, expected) in [
             ("{{ a }} b {{ c }}", vec![(Whole, "a"), (Whole, "c")]),
             ("{{ a.b }}", vec![(Root, "a"), (Part, "b")]),

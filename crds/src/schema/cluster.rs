@@ -81,8 +81,8 @@ const SPACE: &str = "__namespace__";
 
 /// Whether a reference says no namespace, or is none, in CEL. Fields are compared, and nothing that is worked out: of that an API server knows no length, and
 /// refuses a rule that could take long.
-fn says_none(of: &str, field: &str) -> String {
-    format!("!has({of}.{field}) || !has({of}.{field}.{SPACE}) || {of}.{field}.name == '' || {of}.{field}.{SPACE} == ''")
+fn says_none(object: &str, field: &str) -> String {
+    format!("!has({object}.{field}) || !has({object}.{field}.{SPACE}) || {object}.{field}.name == '' || {object}.{field}.{SPACE} == ''")
 }
 
 /// Whether the namespace that a reference said is that of one of the two still, in CEL.

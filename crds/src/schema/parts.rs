@@ -6,8 +6,8 @@ use super::property::{Property, fields, integer, map, property, text, word};
 use super::resources;
 use crate::read::addons::{ADDON, PRUNE};
 use crate::read::parts::{
-    API_ENDPOINT, BACKUP, BACKUP_KEEP, BACKUP_S3, BACKUP_TO, ENCRYPTION, ENCRYPTION_KMS, HOST_RESOURCES, KUBE_RESERVED, Kind, Leaf, Part,
-    SYSTEM_RESERVED,
+    API_ENDPOINT, BACKUP, BACKUP_KEEP, BACKUP_S3, BACKUP_TO, ENCRYPTION, ENCRYPTION_KMS, HOST_RESOURCES, KUBE_RESERVED, Leaf, Part,
+    SYSTEM_RESERVED, ValueKind,
 };
 
 /// A part, with those of its fields that are no variables.
@@ -77,17 +77,17 @@ pub(super) fn manifest() -> Vec<Property> {
 
 fn leaf(leaf: &Leaf) -> Property {
     match leaf.kind {
-        Kind::Word(words) => word(leaf.name, leaf.about, words),
-        Kind::Flag => property(leaf.name, leaf.about, json!({"type": "boolean"})),
-        Kind::Number(least, most) => integer(leaf.name, leaf.about, least, most),
-        Kind::Text => text(leaf.name, leaf.about),
-        Kind::Amount => property(leaf.name, leaf.about, json!({"x-kubernetes-int-or-string": true})),
-        Kind::Texts => property(leaf.name, leaf.about, json!({"type": "object", "additionalProperties": {"type": "string"}})),
-        Kind::Map => property(leaf.name, leaf.about, json!({"type": "object"})).with("x-kubernetes-preserve-unknown-fields", true),
-        Kind::List => {
+        ValueKind::Word(words) => word(leaf.name, leaf.about, words),
+        ValueKind::Flag => property(leaf.name, leaf.about, json!({"type": "boolean"})),
+        ValueKind::Number(least, most) => integer(leaf.name, leaf.about, least, most),
+        ValueKind::Text => text(leaf.name, leaf.about),
+        ValueKind::Amount => property(leaf.name, leaf.about, json!({"x-kubernetes-int-or-string": true})),
+        ValueKind::Texts => property(leaf.name, leaf.about, json!({"type": "object", "additionalProperties": {"type": "string"}})),
+        ValueKind::Map => property(leaf.name, leaf.about, json!({"type": "object"})).with("x-kubernetes-preserve-unknown-fields", true),
+        ValueKind::List => {
             let item = json!({"type": "object", "x-kubernetes-preserve-unknown-fields": true});
             property(leaf.name, leaf.about, json!({"type": "array", "items": item}))
         }
-        Kind::ListOfTexts => property(leaf.name, leaf.about, json!({"type": "array", "items": {"type": "string"}})),
+        ValueKind::ListOfTexts => property(leaf.name, leaf.about, json!({"type": "array", "items": {"type": "string"}})),
     }
 }

@@ -33,7 +33,7 @@ pub(super) fn vars() -> Vec<Property> {
     ]
 }
 
-fn of(form: &Form, required: &[&str], properties: Vec<Property>) -> Value {
+fn form_schema(form: &Form, required: &[&str], properties: Vec<Property>) -> Value {
     map(&fields(form), required, properties)
 }
 
@@ -60,7 +60,7 @@ fn entry() -> Value {
         texts("on", "Hosts that it is for: their names, their roles, or `all`; without it all."),
         texts("after", "Names of entries that come before it on the same host."),
     ];
-    of(
+    form_schema(
         &ENTRY,
         &[],
         head.into_iter()
@@ -84,7 +84,7 @@ fn mount() -> Property {
         integer("pass", "When fsck looks at it; without it never.", 0, MOST_PASS),
         word("state", "What is wanted of it; without it `mounted`.", &MOUNT_STATES.map(|(word, _)| word)),
     ];
-    property("mount", "What is mounted at a path.", of(&MOUNT, &["path"], properties))
+    property("mount", "What is mounted at a path.", form_schema(&MOUNT, &["path"], properties))
 }
 
 /// Where a file of any length comes from.
@@ -112,9 +112,13 @@ fn of_brought() -> Vec<Property> {
         word("state", "Whether the store is to have it; without it `present`.", &PRESENCE.map(|(word, _)| word)),
     ];
     vec![
-        property("binary", "A file of any length, as a program is.", of(&BINARY, &["path"], binary)),
-        property("archive", "All of a tar, below a folder.", of(&ARCHIVE, &["into"], archive.collect())),
-        property("caCertificate", "A certificate of an authority that programs trust.", of(&CA_CERTIFICATE, &["name"], certificate)),
+        property("binary", "A file of any length, as a program is.", form_schema(&BINARY, &["path"], binary)),
+        property("archive", "All of a tar, below a folder.", form_schema(&ARCHIVE, &["into"], archive.collect())),
+        property(
+            "caCertificate",
+            "A certificate of an authority that programs trust.",
+            form_schema(&CA_CERTIFICATE, &["name"], certificate),
+        ),
     ]
 }
 
@@ -130,10 +134,10 @@ fn of_paths() -> Vec<Property> {
     let link = vec![text("path", PATH), text("target", "Where the link leads.")];
     let absent = vec![text("path", PATH), flag("recursive", "Whether a folder goes with all that is in it.")];
     vec![
-        property("file", "A file with all that stands in it.", of(&FILE, &["path"], file.into_iter().chain(rights()).collect())),
-        property("dir", "A folder.", of(&DIRECTORY, &["path"], directory)),
-        property("symlink", "A symbolic link.", of(&SYMLINK, &["path", "target"], link)),
-        property("absent", "A path at which nothing is to be.", of(&ABSENT, &["path"], absent)),
+        property("file", "A file with all that stands in it.", form_schema(&FILE, &["path"], file.into_iter().chain(rights()).collect())),
+        property("dir", "A folder.", form_schema(&DIRECTORY, &["path"], directory)),
+        property("symlink", "A symbolic link.", form_schema(&SYMLINK, &["path", "target"], link)),
+        property("absent", "A path at which nothing is to be.", form_schema(&ABSENT, &["path"], absent)),
     ]
 }
 
@@ -141,8 +145,8 @@ fn of_lines() -> Vec<Property> {
     let line = vec![text("path", PATH_OF_FILE), text("line", "The line."), text("startsWith", "Other lines that begin so give way to it.")];
     let block = vec![text("path", PATH_OF_FILE), text("text", "The lines.")];
     vec![
-        property("line", "A line of a file that others write.", of(&LINE, &["path", "line"], line)),
-        property("block", "Lines between two marks in a file that others write.", of(&BLOCK, &["path", "text"], block)),
+        property("line", "A line of a file that others write.", form_schema(&LINE, &["path", "line"], line)),
+        property("block", "Lines between two marks in a file that others write.", form_schema(&BLOCK, &["path", "text"], block)),
     ]
 }
 
@@ -155,13 +159,13 @@ fn of_kernel() -> Vec<Property> {
         texts("restartOn", "Names of entries, and paths, whose change is a reason to start it again."),
     ];
     vec![
-        property("sysctl", "A kernel parameter, now and after each start.", of(&SYSCTL, &["name", "value"], sysctl)),
+        property("sysctl", "A kernel parameter, now and after each start.", form_schema(&SYSCTL, &["name", "value"], sysctl)),
         property(
             "kernelModule",
             "A kernel module, now and after each start.",
-            of(&KERNEL_MODULE, &["name"], vec![text("name", "Its name.")]),
+            form_schema(&KERNEL_MODULE, &["name"], vec![text("name", "Its name.")]),
         ),
-        property("unit", "A unit of systemd.", of(&UNIT, &["name"], unit)),
+        property("unit", "A unit of systemd.", form_schema(&UNIT, &["name"], unit)),
     ]
 }
 
@@ -180,9 +184,9 @@ fn of_accounts() -> Vec<Property> {
         vec![text("name", "Its name."), integer("gid", "Its number.", 0, MOST_ID), flag("system", "Whether it is one for programs.")];
     let key = vec![text("user", "The user that may log in."), text("key", "A line of `authorized_keys`.")];
     vec![
-        property("package", "Packages of the distribution.", of(&PACKAGE, &["names"], vec![texts("names", "Their names.")])),
-        property("user", "A user.", of(&USER, &["name"], user)),
-        property("group", "A group.", of(&GROUP, &["name"], group)),
-        property("authorizedKey", "A key by which a user may log in.", of(&AUTHORIZED_KEY, &["user", "key"], key)),
+        property("package", "Packages of the distribution.", form_schema(&PACKAGE, &["names"], vec![texts("names", "Their names.")])),
+        property("user", "A user.", form_schema(&USER, &["name"], user)),
+        property("group", "A group.", form_schema(&GROUP, &["name"], group)),
+        property("authorizedKey", "A key by which a user may log in.", form_schema(&AUTHORIZED_KEY, &["user", "key"], key)),
     ]
 }

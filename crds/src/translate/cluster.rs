@@ -1,7 +1,7 @@
 //! What an inventory says of the cluster as a whole.
 
 use super::build::{Map, implied, list, text};
-use super::values::{Shared, Values};
+use super::values::{HostValues, Shared};
 use crate::check;
 use crate::decode::Wording;
 use crate::tree::{Node, Value};
@@ -25,7 +25,7 @@ pub(super) const SERVICES: &str = "10.233.0.0/18";
 const POOL: [&str; 4] = ["0.pool.ntp.org", "1.pool.ntp.org", "2.pool.ntp.org", "3.pool.ntp.org"];
 
 /// The version of Kubernetes.
-pub(super) fn version(values: &mut Values<'_>, start: &Position, notices: &mut Vec<Notice>) -> Node {
+pub(super) fn version(values: &mut HostValues<'_>, start: &Position, notices: &mut Vec<Notice>) -> Node {
     let problems = values.problems.len();
     if let Some(shared) = values.shared("kube_version") {
         return shared.node;
@@ -40,7 +40,7 @@ pub(super) fn version(values: &mut Values<'_>, start: &Position, notices: &mut V
 }
 
 /// The network, as far as the inventory says something of it.
-pub(super) fn network(values: &mut Values<'_>, start: &Position) -> Option<Node> {
+pub(super) fn network(values: &mut HostValues<'_>, start: &Position) -> Option<Node> {
     let mut map = Map::at(start);
     let plugin = plugin(values, start);
     for (field, name) in [
@@ -88,7 +88,7 @@ const OF_IPV6: [(&str, &str); 4] = [
 ];
 
 /// `ipv6_stack`, for which Kubespray takes the variable's former name where nobody sets it.
-fn dual_stack(values: &mut Values<'_>) -> Option<Shared> {
+fn dual_stack(values: &mut HostValues<'_>) -> Option<Shared> {
     values.shared("ipv6_stack").or_else(|| values.shared("enable_dual_stack_networks"))
 }
 
@@ -97,7 +97,7 @@ fn is_on(shared: Option<&Shared>) -> bool {
 }
 
 /// Whether the cluster has IPv6 beside IPv4. What is wrong with that is told where the network is read.
-pub(super) fn has_ipv6(values: &mut Values<'_>) -> bool {
+pub(super) fn has_ipv6(values: &mut HostValues<'_>) -> bool {
     let before = values.problems.len();
     let is_on = is_on(dual_stack(values).as_ref());
     values.problems.truncate(before);
@@ -116,12 +116,12 @@ fn add(map: &mut Map, field: &str, shared: Option<Shared>) {
 }
 
 /// Whether the cluster has Calico, for those whose variables count with it alone. What is wrong with it is told where the network is read.
-pub(super) fn has_calico(values: &mut Values<'_>) -> bool {
+pub(super) fn has_calico(values: &mut HostValues<'_>) -> bool {
     names_plugin(values, |word| word.is_none_or(|word| word == CALICO))
 }
 
 /// Kubespray takes Calico where nobody says otherwise. `cni` is its word for the plugins alone, and a network of the user's own.
-fn plugin(values: &mut Values<'_>, start: &Position) -> Option<Shared> {
+fn plugin(values: &mut HostValues<'_>, start: &Position) -> Option<Shared> {
     let problems = values.problems.len();
     let shared = values.shared("kube_network_plugin");
     match shared {
@@ -136,11 +136,11 @@ fn plugin(values: &mut Values<'_>, start: &Position) -> Option<Shared> {
 }
 
 /// Whether the network is in manifests of the user's own, as Kubespray has it.
-pub(super) fn has_own_manifests(values: &mut Values<'_>) -> bool {
+pub(super) fn has_own_manifests(values: &mut HostValues<'_>) -> bool {
     names_plugin(values, |word| word == Some(CUSTOM))
 }
 
-fn names_plugin(values: &mut Values<'_>, is_it: fn(Option<&str>) -> bool) -> bool {
+fn names_plugin(values: &mut HostValues<'_>, is_it: fn(Option<&str>) -> bool) -> bool {
     let before = values.problems.len();
     let shared = values.shared("kube_network_plugin");
     values.problems.truncate(before);
@@ -148,7 +148,7 @@ fn names_plugin(values: &mut Values<'_>, is_it: fn(Option<&str>) -> bool) -> boo
 }
 
 /// Where the hosts take their time from.
-pub(super) fn time(values: &mut Values<'_>) -> Option<Node> {
+pub(super) fn time(values: &mut HostValues<'_>) -> Option<Node> {
     let enabled = values.shared("ntp_enabled")?;
     let managed = values.shared("ntp_manage_config");
     let on = |shared: &Shared| flag(&shared.node) == Some(true);
@@ -167,7 +167,7 @@ pub(super) fn time(values: &mut Values<'_>) -> Option<Node> {
 }
 
 /// Kubespray's entries are lines for the daemon's configuration: a name and options, of which chrony gets its own.
-fn server_list(values: &mut Values<'_>, node: Node) -> Node {
+fn server_list(values: &mut HostValues<'_>, node: Node) -> Node {
     let Value::List(items) = node.value else { return node };
     let first_word = |item: Node| match &item.value {
         Value::Text(line) => {
@@ -184,7 +184,7 @@ fn server_list(values: &mut Values<'_>, node: Node) -> Node {
 const WISHES: [(&str, usize); 5] = [("prefer", 0), ("burst", 0), ("minpoll", 1), ("maxpoll", 1), ("version", 1)];
 
 /// `iburst` is what chrony gets anyway. What is a mere wish is told; a server that wants a key or another port would not answer without it.
-fn judge_options(values: &mut Values<'_>, line: &str, position: &Position) {
+fn judge_options(values: &mut HostValues<'_>, line: &str, position: &Position) {
     let mut words = line.split_whitespace().skip(1).filter(|word| *word != "iburst");
     while let Some(option) = words.next() {
         let server = line.split_whitespace().next().unwrap_or_default();
@@ -227,7 +227,7 @@ fn node_prefix(network: &Node, field: &str) -> Option<u8> {
 }
 
 /// Whether Kubespray is told to go on where it would stop.
-pub(super) fn is_tolerant(values: &mut Values<'_>) -> bool {
+pub(super) fn is_tolerant(values: &mut HostValues<'_>) -> bool {
     values.shared("ignore_assert_errors").is_some_and(|shared| flag(&shared.node) == Some(true))
 }
 
@@ -235,7 +235,7 @@ pub(super) fn is_tolerant(values: &mut Values<'_>) -> bool {
 const WORDS: [(&str, &[&str]); 1] = [("resolvconf_mode", &["docker_dns", "host_resolvconf", "none"])];
 
 /// Values that are wrong for Kubespray too.
-pub(super) fn check(values: &mut Values<'_>, prefixes: Prefixes) {
+pub(super) fn check(values: &mut HostValues<'_>, prefixes: Prefixes) {
     for (name, words) in WORDS {
         let Some(node) = values.distinct(name).into_iter().next().map(|value| value.node) else { continue };
         let word = spelled(&node);
@@ -258,7 +258,7 @@ pub(super) fn check(values: &mut Values<'_>, prefixes: Prefixes) {
 }
 
 /// Whoever writes down where the DNS service is counts on it.
-fn dns_server(values: &mut Values<'_>) {
+fn dns_server(values: &mut HostValues<'_>) {
     let range = values.distinct("kube_service_addresses").into_iter().next().map_or(SERVICES.to_owned(), |value| spelled(&value.node));
     let Ok(range) = range.parse() else { return };
     let problems: Vec<Problem> = values.known("skydns_server").iter().filter_map(|node| check::dns_server(node, range)).collect();

@@ -1,7 +1,7 @@
 //! Values that nobody has set and that templates of users count on.
 
 use crate::Position;
-use crate::inventory::{Variable, Vars};
+use crate::inventory::{Vars, WrittenVariable};
 use crate::tree::{Node, Value};
 
 /// Kubespray's defaults; where it is otherwise here, what holds here.
@@ -113,7 +113,7 @@ pub(crate) fn defaults() -> Vars {
     for (line, (name, text)) in (1..).zip(DEFAULTS) {
         let position = Position { file: "the defaults".into(), line, column: 1 };
         let node = Node { spelling: text.to_owned(), ..Node::new(value(text), position.clone()) };
-        vars.insert(name, Variable { key_position: position, node });
+        vars.insert(name, WrittenVariable { key_position: position, node });
     }
     vars
 }

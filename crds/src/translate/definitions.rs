@@ -3,15 +3,15 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::ptr;
 
-use crate::inventory::{Variable, Vars};
+use crate::inventory::{Vars, WrittenVariable};
 use crate::resolve::Resolved;
 use crate::tree::has_template;
 use crate::tree::{Node, Value};
 use crate::variables::variable;
 
 /// One place at which a variable is written.
-pub(super) struct Definition<'a> {
-    pub(super) variable: &'a Variable,
+pub(super) struct VariableDefinition<'a> {
+    pub(super) variable: &'a WrittenVariable,
     /// Hosts of the cluster for which it counts, in their order; empty if something else counts for all of them.
     pub(super) hosts: Vec<&'a str>,
     /// The host that it was written for, if not for a group or for all.
@@ -20,7 +20,7 @@ pub(super) struct Definition<'a> {
 
 /// All variables that are written anywhere, by name.
 pub(super) struct Definitions<'a> {
-    by_name: BTreeMap<&'a str, Vec<Definition<'a>>>,
+    by_name: BTreeMap<&'a str, Vec<VariableDefinition<'a>>>,
     /// Words that occur in templates, by the variable that they stand in.
     words: BTreeMap<&'a str, BTreeSet<&'a str>>,
     /// Words of which something is made that counts here.
@@ -29,7 +29,7 @@ pub(super) struct Definitions<'a> {
 
 impl<'a> Definitions<'a> {
     /// `hosts` are those of the cluster.
-    pub(super) fn of(resolved: &'a Resolved, hosts: &[&'a str]) -> Self {
+    pub(super) fn from_resolved(resolved: &'a Resolved, hosts: &[&'a str]) -> Self {
         let mut all = Self { by_name: BTreeMap::new(), words: BTreeMap::new(), counting: BTreeSet::new() };
         for (vars, owner) in resolved.written() {
             all.add(vars, owner);
@@ -40,12 +40,12 @@ impl<'a> Definitions<'a> {
     }
 
     /// Names with their places.
-    pub(super) fn iter(&self) -> impl Iterator<Item = (&'a str, &[Definition<'a>])> {
+    pub(super) fn iter(&self) -> impl Iterator<Item = (&'a str, &[VariableDefinition<'a>])> {
         self.by_name.iter().map(|(name, definitions)| (*name, definitions.as_slice()))
     }
 
     /// The places of one name.
-    pub(super) fn get(&self, name: &str) -> &[Definition<'a>] {
+    pub(super) fn get(&self, name: &str) -> &[VariableDefinition<'a>] {
         self.by_name.get(name).map(Vec::as_slice).unwrap_or_default()
     }
 
@@ -74,7 +74,7 @@ impl<'a> Definitions<'a> {
             if has_template(&variable.node) {
                 words(&variable.node, self.words.entry(name).or_default());
             }
-            self.by_name.entry(name).or_default().push(Definition { variable, hosts: Vec::new(), owner });
+            self.by_name.entry(name).or_default().push(VariableDefinition { variable, hosts: Vec::new(), owner });
         }
     }
 
@@ -103,8 +103,8 @@ impl<'a> Definitions<'a> {
 struct Credits<'a, 'b> {
     resolved: &'a Resolved,
     name: &'b str,
-    definitions: &'b mut [Definition<'a>],
-    places: HashMap<*const Variable, usize>,
+    definitions: &'b mut [VariableDefinition<'a>],
+    places: HashMap<*const WrittenVariable, usize>,
 }
 
 impl<'a> Credits<'a, '_> {

@@ -32,7 +32,7 @@ pub(super) struct Groups<'a> {
 }
 
 impl<'a> Groups<'a> {
-    pub(super) fn of(inventory: &'a Inventory, position: Position) -> Self {
+    pub(super) fn from_inventory(inventory: &'a Inventory, position: Position) -> Self {
         let members = |group: &str| inventory.members(group).unwrap_or_default();
         let (planes, nodes, etcd) = (members(CONTROL_PLANE), members(NODE), members(ETCD));
         let mut seen = BTreeSet::new();

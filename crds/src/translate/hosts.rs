@@ -6,17 +6,17 @@ use super::build::{Map, list, text};
 use super::cluster;
 use super::groups::Groups;
 use super::login;
-use super::values::Values;
+use super::values::HostValues;
 use crate::check;
 use crate::message::Kind;
 use crate::resolve::aliases;
 use crate::tree::{Entry, Node, Value};
-use crate::variables::{Member, OF_MEMBERS, SERVER_PORTS, is_of_server, other_members, server_port, spelled};
+use crate::variables::{EtcdHost, OF_MEMBERS, SERVER_PORTS, is_of_server, other_members, server_port, spelled};
 use crate::words::quote;
 use crate::{Position, Problem};
 
 /// The list of hosts.
-pub(super) fn read(values: &mut Values<'_>, groups: &Groups<'_>) -> Node {
+pub(super) fn read(values: &mut HostValues<'_>, groups: &Groups<'_>) -> Node {
     let hosts: Vec<&str> = groups.members.clone();
     let ipv6 = cluster::has_ipv6(values);
     let items: Vec<Node> = hosts.iter().map(|host| one(values, groups, host, ipv6)).collect();
@@ -37,7 +37,7 @@ pub(super) fn with_vars(mut hosts: Node, mut vars: BTreeMap<String, Map>) -> Nod
     hosts
 }
 
-fn one(values: &mut Values<'_>, groups: &Groups<'_>, host: &str, ipv6: bool) -> Node {
+fn one(values: &mut HostValues<'_>, groups: &Groups<'_>, host: &str, ipv6: bool) -> Node {
     let position = values.resolved.inventory().position_of(host).cloned().unwrap_or_else(|| groups.position.clone());
     check_name(values, host);
     let mut map = Map::at(&position);
@@ -69,7 +69,7 @@ fn roles(groups: &Groups<'_>, host: &str, position: &Position) -> Node {
     list(words.collect(), position)
 }
 
-fn check_name(values: &mut Values<'_>, host: &str) {
+fn check_name(values: &mut HostValues<'_>, host: &str) {
     let Some(node) = values.of_host(host, "kube_override_hostname") else { return };
     let name = spelled(&node);
     if name != host && !name.is_empty() {
@@ -81,7 +81,7 @@ fn check_name(values: &mut Values<'_>, host: &str) {
 }
 
 /// Whoever gives a part of the cluster another address counts on it.
-fn check_addresses(values: &mut Values<'_>, host: &str, address: Option<&Node>) {
+fn check_addresses(values: &mut HostValues<'_>, host: &str, address: Option<&Node>) {
     let Some(address) = address.map(spelled) else { return };
     for name in check::OF_ADDRESS {
         let Some(node) = values.known_of_host(host, name) else { continue };
@@ -91,25 +91,25 @@ fn check_addresses(values: &mut Values<'_>, host: &str, address: Option<&Node>) 
 }
 
 /// Whoever writes down where etcd and the API server are counts on it.
-fn check_members(values: &mut Values<'_>, groups: &Groups<'_>, items: &[Node]) {
-    let said = |item: &Node, name: &str| item.entry(name).map(|entry| spelled(&entry.node));
-    let member = |host: &&str| -> Option<Member> {
-        let item = items.iter().find(|item| said(item, "name").as_deref() == Some(*host))?;
-        Some(((*host).to_owned(), said(item, "address")?))
+fn check_members(values: &mut HostValues<'_>, groups: &Groups<'_>, items: &[Node]) {
+    let text_field = |item: &Node, name: &str| item.entry(name).map(|entry| spelled(&entry.node));
+    let member = |host: &&str| -> Option<EtcdHost> {
+        let item = items.iter().find(|item| text_field(item, "name").as_deref() == Some(*host))?;
+        Some(((*host).to_owned(), text_field(item, "address")?))
     };
     let ports: Vec<Node> = SERVER_PORTS.into_iter().flat_map(|name| values.known(name)).collect();
     let port = server_port(ports.iter());
     for name in OF_MEMBERS {
         let hosts = if is_of_server(name) { &groups.control_planes } else { &groups.etcd };
         // What is wrong with an address is said already.
-        let Some(members) = hosts.iter().map(member).collect::<Option<Vec<Member>>>() else { continue };
+        let Some(members) = hosts.iter().map(member).collect::<Option<Vec<EtcdHost>>>() else { continue };
         let problems: Vec<Problem> = values.known(name).iter().filter_map(|node| other_members(name, node, &members, &port)).collect();
         values.problems.extend(problems);
     }
 }
 
 /// The address of a host that its own variable says, or the one of how others reach it, which has to be the same.
-fn address(values: &mut Values<'_>, host: &str, [name, others]: [&str; 2]) -> Option<Node> {
+fn address(values: &mut HostValues<'_>, host: &str, [name, others]: [&str; 2]) -> Option<Node> {
     let own = values.of_host(host, name);
     let access = values.of_host(host, others);
     if let (Some(own), Some(access)) = (&own, &access)
@@ -127,7 +127,7 @@ fn address(values: &mut Values<'_>, host: &str, [name, others]: [&str; 2]) -> Op
 }
 
 /// What is reached by SSH, if that is an address.
-fn reached_at(values: &mut Values<'_>, host: &str) -> Option<Node> {
+fn reached_at(values: &mut HostValues<'_>, host: &str) -> Option<Node> {
     values.first_of_host(host, &aliases::ADDRESS).filter(is_address).or_else(|| {
         let position = values.resolved.inventory().position_of(host)?;
         Some(text(host, position)).filter(is_address)
@@ -147,7 +147,7 @@ fn no_address(host: &str) -> Problem {
 }
 
 /// Ansible hands numbers and booleans on as their text.
-fn labels(values: &mut Values<'_>, host: &str) -> Option<Node> {
+fn labels(values: &mut HostValues<'_>, host: &str) -> Option<Node> {
     let node = values.of_host(host, "node_labels")?;
     let Value::Map(entries) = node.value else {
         let hint = if is_like_a_literal(&node) { PYTHON_MAP } else { "write each label as `key: \"value\"`" };
@@ -170,7 +170,7 @@ fn labels(values: &mut Values<'_>, host: &str) -> Option<Node> {
     map.some()
 }
 
-fn taints(values: &mut Values<'_>, host: &str) -> Option<Node> {
+fn taints(values: &mut HostValues<'_>, host: &str) -> Option<Node> {
     let node = values.of_host(host, "node_taints")?;
     let Value::List(items) = &node.value else {
         values.problems.push(taint_problem(&node));

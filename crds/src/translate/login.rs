@@ -2,7 +2,7 @@
 
 use super::build::{Map, text};
 use super::groups::Groups;
-use super::values::Values;
+use super::values::HostValues;
 use crate::resolve::{Connection, Jump, aliases};
 use crate::tree::{Node, Value};
 use crate::variables::spelled;
@@ -13,7 +13,7 @@ const OPTIONS: [&str; 3] = ["ansible_ssh_args", "ansible_ssh_common_args", "ansi
 const BECOME: [&str; 3] = ["ansible_become", "ansible_sudo_user", "ansible_become_user"];
 
 /// The login of a host whose own address is known, as far as it can be.
-pub(super) fn read(values: &mut Values<'_>, groups: &Groups<'_>, host: &str, own: Option<&Node>) -> Option<Node> {
+pub(super) fn read(values: &mut HostValues<'_>, groups: &Groups<'_>, host: &str, own: Option<&Node>) -> Option<Node> {
     let connection = connection(values, host)?;
     check_root(values, host, &connection);
     let mut map = login(values, host, &connection);
@@ -29,8 +29,8 @@ pub(super) fn read(values: &mut Values<'_>, groups: &Groups<'_>, host: &str, own
     map.some()
 }
 
-fn connection(values: &mut Values<'_>, host: &str) -> Option<Connection> {
-    match Connection::of(values.resolved, host) {
+fn connection(values: &mut HostValues<'_>, host: &str) -> Option<Connection> {
+    match Connection::for_host(values.resolved, host) {
         Ok((connection, notices)) => {
             values.notices.extend(notices);
             Some(connection)
@@ -43,7 +43,7 @@ fn connection(values: &mut Values<'_>, host: &str) -> Option<Connection> {
 }
 
 /// What a login to a host or a bastion needs.
-fn login(values: &mut Values<'_>, host: &str, connection: &Connection) -> Map {
+fn login(values: &mut HostValues<'_>, host: &str, connection: &Connection) -> Map {
     let mut map = Map::at(&written(values, host, &[]).at);
     let known = |names: &[&'static str]| written(values, host, &[names, OPTIONS.as_slice()].concat());
     map.add_some("user", connection.user.as_ref().map(|user| known(&aliases::USER).text(user)));
@@ -54,7 +54,7 @@ fn login(values: &mut Values<'_>, host: &str, connection: &Connection) -> Map {
     map
 }
 
-fn secret_at(values: &Values<'_>, host: &str, names: &[&'static str], bytes: &[u8]) -> Option<Node> {
+fn secret_at(values: &HostValues<'_>, host: &str, names: &[&'static str], bytes: &[u8]) -> Option<Node> {
     std::str::from_utf8(bytes).ok().map(|secret| written(values, host, names).text(secret))
 }
 
@@ -76,14 +76,14 @@ impl Written {
 }
 
 /// Where the first of several names is written for a host; where the host is, if none is.
-fn written(values: &Values<'_>, host: &str, names: &[&'static str]) -> Written {
+fn written(values: &HostValues<'_>, host: &str, names: &[&'static str]) -> Written {
     let found = names.iter().find_map(|name| Some((*name, values.resolved.origin(host, name)?)));
     let at = found.map(|(_, variable)| &variable.node.position).or_else(|| values.resolved.inventory().position_of(host));
     Written { name: found.map(|(name, _)| name), at: at.unwrap_or(&values.start).clone() }
 }
 
 /// Everything that is done needs root.
-fn check_root(values: &mut Values<'_>, host: &str, connection: &Connection) {
+fn check_root(values: &mut HostValues<'_>, host: &str, connection: &Connection) {
     let at = written(values, host, &BECOME).at;
     let is_root = connection.user.as_deref().is_none_or(|user| user == "root");
     if connection.become_other == Some(false) && !is_root {
@@ -111,7 +111,7 @@ fn chain(jumps: &[Jump], at: &Written) -> Option<Node> {
 }
 
 /// The host of the group `bastion`, as Kubespray has it.
-fn by_group(values: &mut Values<'_>, groups: &Groups<'_>, host: &str) -> Option<Node> {
+fn by_group(values: &mut HostValues<'_>, groups: &Groups<'_>, host: &str) -> Option<Node> {
     let bastion = groups.bastion.filter(|bastion| *bastion != host)?;
     let connection = connection(values, bastion)?;
     let mut map = login(values, bastion, &connection);

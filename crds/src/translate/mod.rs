@@ -21,7 +21,7 @@ use crate::variables::Given;
 use crate::{Notice, Position, Problem};
 use build::{Map, implied, text};
 use groups::Groups;
-use values::Values;
+use values::HostValues;
 
 pub use cluster::DEFAULT_VERSION;
 pub(crate) use defaults::defaults;
@@ -41,9 +41,9 @@ pub(crate) struct Translation {
 /// Translates an inventory; `start` is where it begins, `name` that of the cluster and where that stands.
 pub(crate) fn translate(resolved: &Resolved, start: &Position, name: (&str, &Position)) -> Translation {
     let inventory = resolved.inventory();
-    let groups = Groups::of(inventory, start.clone());
+    let groups = Groups::from_inventory(inventory, start.clone());
     let members = groups.members.clone();
-    let mut values = Values::new(resolved, &members, &groups);
+    let mut values = HostValues::new(resolved, &members, &groups);
     let tolerant = cluster::is_tolerant(&mut values);
     let (mut problems, mut notices) = groups.problems(inventory, tolerant);
     notices.extend(inventory.notices().iter().cloned());
@@ -59,7 +59,7 @@ pub(crate) fn translate(resolved: &Resolved, start: &Position, name: (&str, &Pos
     Translation { tree, given, notices, problems, sealed }
 }
 
-fn whole(values: &mut Values<'_>, groups: &Groups<'_>, name: (&str, &Position), notices: &mut Vec<Notice>) -> (Node, Vec<Given>) {
+fn whole(values: &mut HostValues<'_>, groups: &Groups<'_>, name: (&str, &Position), notices: &mut Vec<Notice>) -> (Node, Vec<Given>) {
     let start = groups.position.clone();
     let version = cluster::version(values, &start, notices);
     let (ssh, hosts) = lift::shared_logins(hosts::read(values, groups));
@@ -109,7 +109,7 @@ mod tests {
         let source = Source::file("hosts.yaml", text);
         let inventory = Inventory::read(&source, &[]).unwrap();
         let vars = Vars::read(&Source::file("all.yml", format!("kube_network_plugin: flannel\n{vars}"))).unwrap();
-        let resolved = Resolved::of(inventory, vec![vars]).with_defaults(defaults());
+        let resolved = Resolved::new(inventory, vec![vars]).with_defaults(defaults());
         let start = source.position(1, 1);
         let translation = translate(&resolved, &start, ("a", &start));
         assert_eq!(translation.problems, []);

@@ -2,14 +2,14 @@
 
 use std::collections::BTreeSet;
 
-use super::definitions::Definition;
-use super::values::Values;
+use super::definitions::VariableDefinition;
+use super::values::HostValues;
 use crate::Position;
 use crate::tree::{Node, Tag, Value};
 use crate::variables::variable;
 
 /// The places of their names.
-pub(super) fn without_effect(values: &Values<'_>) -> BTreeSet<Position> {
+pub(super) fn without_effect(values: &HostValues<'_>) -> BTreeSet<Position> {
     let (mut places, mut counting) = (BTreeSet::new(), BTreeSet::new());
     for (name, definitions) in values.definitions.iter() {
         for definition in definitions {
@@ -22,7 +22,7 @@ pub(super) fn without_effect(values: &Values<'_>) -> BTreeSet<Position> {
 }
 
 /// Whether what is written in one place counts: for a host of the cluster or for the one that leads there, and for something that is read.
-fn counts(values: &Values<'_>, name: &str, definition: &Definition<'_>) -> bool {
+fn counts(values: &HostValues<'_>, name: &str, definition: &VariableDefinition<'_>) -> bool {
     // The bastion is no host of the cluster, so that what its groups say of a login has no hosts.
     let may_be_of_bastion = definition.owner == values.bastion || (definition.owner.is_none() && name.starts_with("ansible_"));
     let is_of_somebody = !definition.hosts.is_empty() || (values.bastion.is_some() && may_be_of_bastion);

@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use super::build::Map;
 use super::cluster;
-use super::definitions::Definition;
-use super::values::Values;
+use super::definitions::VariableDefinition;
+use super::values::HostValues;
 use crate::resolve::{aliases, field_of_ssh_options};
 use crate::tree::same;
 use crate::tree::{Tag, Value};
@@ -23,7 +23,7 @@ pub(super) struct Report {
 }
 
 /// What stands in fields `vars`.
-pub(super) struct Vars {
+pub(super) struct VarsFields {
     /// Of the cluster.
     pub(super) of_all: Map,
     /// Of hosts, by their names.
@@ -31,9 +31,9 @@ pub(super) struct Vars {
 }
 
 /// The fields `vars`, and a line for each place at which a variable is written.
-pub(super) fn read(values: &mut Values<'_>, start: &Position) -> (Vars, Report) {
+pub(super) fn read(values: &mut HostValues<'_>, start: &Position) -> (VarsFields, Report) {
     let mut report = Report::default();
-    let mut vars = Vars { of_all: Map::at(start), of_hosts: BTreeMap::new() };
+    let mut vars = VarsFields { of_all: Map::at(start), of_hosts: BTreeMap::new() };
     let names: Vec<&str> = values.definitions.iter().map(|(name, _)| name).collect();
     for name in names {
         match variable(name) {
@@ -44,7 +44,7 @@ pub(super) fn read(values: &mut Values<'_>, start: &Position) -> (Vars, Report) 
     (vars, report)
 }
 
-fn known(values: &mut Values<'_>, name: &str, row: &'static Variable, vars: &mut Vars, report: &mut Report) {
+fn known(values: &mut HostValues<'_>, name: &str, row: &'static Variable, vars: &mut VarsFields, report: &mut Report) {
     let idle = values.definitions.get(name).iter().filter(|place| place.hosts.is_empty());
     report.add(name, Some(row), idle.map(|place| (place, beside(values, place, row))));
     let (without, is_moot) = (values.definitions.get(name).iter().filter(|place| has_no_value(place)), matches!(row.rule, Rule::Moot(_)));
@@ -57,7 +57,7 @@ fn known(values: &mut Values<'_>, name: &str, row: &'static Variable, vars: &mut
 }
 
 /// What counts for hosts of the cluster.
-fn counted(values: &mut Values<'_>, name: &str, row: &'static Variable, vars: &mut Vars, report: &mut Report) {
+fn counted(values: &mut HostValues<'_>, name: &str, row: &'static Variable, vars: &mut VarsFields, report: &mut Report) {
     match row.rule {
         Rule::Setting(_) => setting(values, name, row, vars, report),
         Rule::Field(field) => {
@@ -84,12 +84,12 @@ fn counted(values: &mut Values<'_>, name: &str, row: &'static Variable, vars: &m
 }
 
 /// One value for all hosts, or for all that read it; what kubelets are told, and what is a host's own, may be another for each of them.
-fn setting(values: &mut Values<'_>, name: &str, row: &'static Variable, vars: &mut Vars, report: &mut Report) {
+fn setting(values: &mut HostValues<'_>, name: &str, row: &'static Variable, vars: &mut VarsFields, report: &mut Report) {
     let mut distinct = values.distinct(name);
     let mut problem = values.difference(name, &distinct, values.hosts);
     let mut readers = Readers::Cluster;
     if problem.is_some() {
-        readers = Readers::of(row, distinct.iter().map(|value| (&value.node, &value.key_position)));
+        readers = Readers::from_values(row, distinct.iter().map(|value| (&value.node, &value.key_position)));
         let hosts = values.that_read(readers);
         distinct.iter_mut().for_each(|value| value.hosts.retain(|host| hosts.contains(host)));
         distinct.retain(|value| !value.hosts.is_empty());
@@ -114,7 +114,7 @@ fn setting(values: &mut Values<'_>, name: &str, row: &'static Variable, vars: &m
 }
 
 /// What is written for a host that is no part of the cluster, or counts for no host of it.
-fn beside(values: &Values<'_>, place: &Definition<'_>, row: &Variable) -> (Outcome, &'static str) {
+fn beside(values: &HostValues<'_>, place: &VariableDefinition<'_>, row: &Variable) -> (Outcome, &'static str) {
     match place.owner {
         Some(owner) if values.bastion == Some(owner) && matches!(row.rule, Rule::Field(field) if field.contains(".ssh")) => {
             (Outcome::Honoured, "the bastion's login")
@@ -124,7 +124,7 @@ fn beside(values: &Values<'_>, place: &Definition<'_>, row: &Variable) -> (Outco
     }
 }
 
-fn fields(values: &mut Values<'_>, name: &str, row: &'static Variable, field: &'static str, report: &mut Report) {
+fn fields(values: &mut HostValues<'_>, name: &str, row: &'static Variable, field: &'static str, report: &mut Report) {
     let (outcome, because) = match name {
         "ntp_enabled" | "ntp_manage_config" | "ntp_servers" => time(values),
         "ansible_ssh_args" | "ansible_ssh_common_args" | "ansible_ssh_extra_args" => ssh_options(values, name),
@@ -145,7 +145,7 @@ fn fields(values: &mut Values<'_>, name: &str, row: &'static Variable, field: &'
 }
 
 /// Whether on every host for which a variable of a login counts, another name of it is set that counts more.
-fn is_overruled(values: &Values<'_>, name: &str) -> bool {
+fn is_overruled(values: &HostValues<'_>, name: &str) -> bool {
     let is_set = |host: &str, name: &str| {
         let written = values.resolved.origin(host, name);
         written.is_some_and(|variable| !matches!(variable.node.value, Value::Null))
@@ -155,7 +155,7 @@ fn is_overruled(values: &Values<'_>, name: &str) -> bool {
 }
 
 /// It is the DNS domain where nobody names that itself, and the name of nothing here.
-fn cluster_name(values: &mut Values<'_>, field: &'static str, report: &mut Report) -> (Outcome, &'static str) {
+fn cluster_name(values: &mut HostValues<'_>, field: &'static str, report: &mut Report) -> (Outcome, &'static str) {
     const BECAUSE: &str = "`dns_domain` says another DNS domain, and the cluster itself has its name elsewhere";
     let domain = values.distinct("dns_domain").into_iter().next();
     let other =
@@ -167,7 +167,7 @@ fn cluster_name(values: &mut Values<'_>, field: &'static str, report: &mut Repor
 }
 
 /// Only some options of ssh say something of the way to a host.
-fn ssh_options(values: &mut Values<'_>, name: &str) -> (Outcome, &'static str) {
+fn ssh_options(values: &mut HostValues<'_>, name: &str) -> (Outcome, &'static str) {
     let field = values.distinct(name).iter().find_map(|value| match &value.node.value {
         Value::Text(text) => field_of_ssh_options(text),
         _ => None,
@@ -177,7 +177,7 @@ fn ssh_options(values: &mut Values<'_>, name: &str) -> (Outcome, &'static str) {
 }
 
 /// The three say something only together.
-fn time(values: &mut Values<'_>) -> (Outcome, &'static str) {
+fn time(values: &mut HostValues<'_>) -> (Outcome, &'static str) {
     let mut on = |name: &str| values.distinct(name).iter().any(|value| flag(&value.node) == Some(true));
     match (on("ntp_enabled"), on("ntp_manage_config")) {
         (true, true) => (Outcome::Honoured, "spec.time.servers"),
@@ -189,7 +189,7 @@ fn time(values: &mut Values<'_>) -> (Outcome, &'static str) {
     }
 }
 
-fn all(values: &Values<'_>, name: &str, row: &'static Variable, outcome: Outcome, because: &'static str, report: &mut Report) {
+fn all(values: &HostValues<'_>, name: &str, row: &'static Variable, outcome: Outcome, because: &'static str, report: &mut Report) {
     let places = values.definitions.get(name).iter().filter(|place| !place.hosts.is_empty());
     let places = places.filter(|place| matches!(row.rule, Rule::Moot(_)) || !has_no_value(place));
     report.add(name, Some(row), places.map(|place| (place, (outcome, because))));
@@ -199,13 +199,13 @@ fn all(values: &Values<'_>, name: &str, row: &'static Variable, outcome: Outcome
 const NO_VALUE: &str = "it has no value, and counts as not set";
 
 /// Whether `name:` stands there for hosts of the cluster with nothing behind it. What was encrypted has nothing left, and had a value.
-fn has_no_value(place: &Definition<'_>) -> bool {
+fn has_no_value(place: &VariableDefinition<'_>) -> bool {
     let node = &place.variable.node;
     !place.hosts.is_empty() && matches!(node.value, Value::Null) && node.tag == Tag::None
 }
 
 /// Values that are compared with what is known of them.
-fn judged(values: &mut Values<'_>, name: &str, row: &'static Variable, report: &mut Report) {
+fn judged(values: &mut HostValues<'_>, name: &str, row: &'static Variable, report: &mut Report) {
     let before = values.problems.len();
     let distinct = values.distinct(name);
     // What is not done yet counts for nothing, so that it need not be known.
@@ -240,8 +240,13 @@ const FEW: usize = 8;
 
 impl Report {
     /// A line for each place; of many hosts of which the same becomes, one for all.
-    fn add<'a>(&mut self, name: &str, row: Option<&Variable>, places: impl Iterator<Item = (&'a Definition<'a>, (Outcome, &'static str))>) {
-        let mut of_hosts: BTreeMap<(Outcome, &'static str), Vec<&Definition<'_>>> = BTreeMap::new();
+    fn add<'a>(
+        &mut self,
+        name: &str,
+        row: Option<&Variable>,
+        places: impl Iterator<Item = (&'a VariableDefinition<'a>, (Outcome, &'static str))>,
+    ) {
+        let mut of_hosts: BTreeMap<(Outcome, &'static str), Vec<&VariableDefinition<'_>>> = BTreeMap::new();
         for (place, (outcome, because)) in places {
             match place.owner {
                 None => self.given.push(Given::new(name, row, &place.variable.node, outcome, because)),
@@ -258,7 +263,7 @@ impl Report {
 }
 
 /// People have variables of their own, which their templates use; others are misspelled.
-fn unknown(values: &Values<'_>, name: &str, report: &mut Report) {
+fn unknown(values: &HostValues<'_>, name: &str, report: &mut Report) {
     let is_used = values.definitions.is_used(name);
     let (outcome, because) = if is_used { (Outcome::Own, "other values use it") } else { (Outcome::Unknown, "nothing here reads it") };
     let places = values.definitions.get(name);
@@ -275,7 +280,7 @@ fn unknown(values: &Values<'_>, name: &str, report: &mut Report) {
 }
 
 /// Fields that are neither true nor false. Of other variables, whoever judges them says so.
-fn check_flag(values: &mut Values<'_>, name: &str, row: &'static Variable) {
+fn check_flag(values: &mut HostValues<'_>, name: &str, row: &'static Variable) {
     let wrong: Vec<Problem> = values.distinct(name).iter().filter_map(|value| neither(row, name, &value.node)).collect();
     values.problems.extend(wrong);
 }

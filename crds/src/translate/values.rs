@@ -2,9 +2,9 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
-use super::definitions::{Definition, Definitions};
+use super::definitions::{Definitions, VariableDefinition};
 use super::groups::Groups;
-use crate::inventory::Variable as Written;
+use crate::inventory::WrittenVariable as Written;
 use crate::model::Roles;
 use crate::resolve::Resolved;
 use crate::tree::{self, Node, Value, has_template};
@@ -13,7 +13,7 @@ use crate::words::quote;
 use crate::{Notice, Position, Problem};
 
 /// The values of all variables for the hosts of a cluster.
-pub(super) struct Values<'a> {
+pub(super) struct HostValues<'a> {
     pub(super) resolved: &'a Resolved,
     pub(super) hosts: &'a [&'a str],
     roles: BTreeMap<&'a str, Roles>,
@@ -32,7 +32,7 @@ pub(super) struct Shared {
     pub(super) key_position: Position,
 }
 
-impl<'a> Values<'a> {
+impl<'a> HostValues<'a> {
     pub(super) fn new(resolved: &'a Resolved, hosts: &'a [&'a str], groups: &Groups<'a>) -> Self {
         let (start, bastion) = (groups.position.clone(), groups.bastion);
         let roles = hosts.iter().map(|host| (*host, groups.roles(host))).collect();
@@ -42,7 +42,7 @@ impl<'a> Values<'a> {
             roles,
             bastion,
             start,
-            definitions: Definitions::of(resolved, hosts),
+            definitions: Definitions::from_resolved(resolved, hosts),
             problems: Vec::new(),
             notices: Vec::new(),
         }
@@ -81,7 +81,7 @@ impl<'a> Values<'a> {
 
     /// The values that can be worked out of what counts for nothing, one for each place at which it is written.
     pub(super) fn known(&self, name: &str) -> Vec<Node> {
-        let first = |place: &Definition<'a>| self.known_of_host(place.hosts.first()?, name);
+        let first = |place: &VariableDefinition<'a>| self.known_of_host(place.hosts.first()?, name);
         self.definitions.get(name).iter().filter_map(first).collect()
     }
 

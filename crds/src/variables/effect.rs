@@ -2,7 +2,7 @@
 
 /// What becomes of a variable here, as the table says it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Effect {
+pub enum VariableEffect {
     /// It does what it says.
     Honoured,
     /// One value, or some, say what kokctl does anyway; others are refused.
@@ -15,7 +15,7 @@ pub enum Effect {
     Refused,
 }
 
-impl Effect {
+impl VariableEffect {
     /// All of them, in the order in which they are listed.
     pub const ALL: [Self; 5] = [Self::Honoured, Self::Anyway, Self::NoMeaning, Self::NotYet, Self::Refused];
 

@@ -16,16 +16,16 @@ pub(crate) const OF_MEMBERS: [&str; 5] =
 const ITSELF: [&str; 3] = ["localhost", "127.0.0.1", "[::1]"];
 
 /// A host that etcd runs on: its name and its address.
-pub(crate) type Member = (String, String);
+pub(crate) type EtcdHost = (String, String);
 
 /// Other hosts, or other places, than those where etcd is, or the API servers with their port.
-pub(crate) fn other_members(name: &str, node: &Node, members: &[Member], port: &str) -> Option<Problem> {
+pub(crate) fn other_members(name: &str, node: &Node, members: &[EtcdHost], port: &str) -> Option<Problem> {
     let own: BTreeSet<String> = members.iter().map(|member| part(name, member, port)).collect();
     let is_of_server = is_of_server(name);
-    let said = parts(node);
+    let pieces = parts(node);
     let is_itself = |place: &String| ITSELF.iter().any(|host| *place == server(host, port));
-    let is_right = if is_of_server { said.iter().all(|place| own.contains(place) || is_itself(place)) } else { said == own };
-    if said.is_empty() || is_right {
+    let is_right = if is_of_server { pieces.iter().all(|place| own.contains(place) || is_itself(place)) } else { pieces == own };
+    if pieces.is_empty() || is_right {
         return None;
     }
     let own: Vec<String> = own.iter().map(|part| quote(part)).collect();
@@ -45,15 +45,15 @@ fn server(host: &str, port: &str) -> String {
 }
 
 /// The port of the API servers, as the variables say it that may.
-pub(crate) fn server_port<'a>(mut said: impl Iterator<Item = &'a Node>) -> String {
-    said.next().map_or_else(|| API_SERVER_PORT.to_string(), spelled)
+pub(crate) fn server_port<'a>(mut nodes: impl Iterator<Item = &'a Node>) -> String {
+    nodes.next().map_or_else(|| API_SERVER_PORT.to_string(), spelled)
 }
 
 /// Those variables.
 pub(crate) const SERVER_PORTS: [&str; 2] = ["kube_apiserver_port", "loadbalancer_apiserver_port"];
 
 /// What a variable says of one member.
-fn part(name: &str, (host, address): &Member, port: &str) -> String {
+fn part(name: &str, (host, address): &EtcdHost, port: &str) -> String {
     match name {
         "etcd_hosts" => host.clone(),
         "etcd_access_addresses" => format!("https://{address}:2379"),

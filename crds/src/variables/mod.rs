@@ -17,14 +17,14 @@ mod spec;
 mod table;
 
 pub(crate) use crate::given::{Given, Outcome};
-pub use effect::Effect;
+pub use effect::VariableEffect;
 pub use lookup::{variable, variables};
 pub use row::Variable;
-pub use table::{SUBJECTS, Subject};
+pub use table::{SUBJECTS, TablePart};
 
 pub(crate) use judge::{Verdict, judge, neither, same};
 pub(crate) use lookup::{field_called, nearest_variable, variable_of_field};
-pub(crate) use members::{Member, OF_MEMBERS, SERVER_PORTS, is_of_server, other_members, server_port};
+pub(crate) use members::{EtcdHost, OF_MEMBERS, SERVER_PORTS, is_of_server, other_members, server_port};
 pub(crate) use of_hosts::{OfHost, OwnField};
 pub(crate) use plain::{flag, plain, spelled};
 pub(crate) use read::backup::MOST as MOST_BACKUPS;
@@ -35,4 +35,4 @@ pub(crate) use read::policies::STATIC_POLICY_OPTIONS;
 pub(crate) use read::values::{json, scalar};
 pub(crate) use readers::Readers;
 pub(crate) use row::{Rule, Shape, Switch};
-pub(crate) use spec::{Said, Sayings};
+pub(crate) use spec::{FieldValue, Sayings};

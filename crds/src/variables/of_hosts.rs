@@ -115,7 +115,7 @@ fn one<'a>(
     let all: Vec<&OfHost<'a>> = hosts.iter().collect();
     let problem = differing(row, &own, of_all, &all);
     let readers = if problem.is_some() || own.len() == all.len() && adds_up(&own, of_all) {
-        Readers::of(row, own.iter().map(|own| (&own.entry.node, &own.entry.key_position)))
+        Readers::from_values(row, own.iter().map(|own| (&own.entry.node, &own.entry.key_position)))
     } else {
         Readers::Cluster
     };
@@ -138,7 +138,7 @@ fn one<'a>(
 /// Who reads what hosts say. A host that says what holds without anybody's word says something where another thing is said for all.
 fn apart_from_all(row: &'static Variable, readers: Readers, of_all: Option<&Node>) -> Readers {
     let of_all = of_all.filter(|_| readers == Readers::Cluster);
-    let of_all = of_all.map(|node| Readers::of(row, std::iter::once((node, &node.position))));
+    let of_all = of_all.map(|node| Readers::from_values(row, std::iter::once((node, &node.position))));
     of_all.filter(|readers| *readers == Readers::Hosts).unwrap_or(readers)
 }
 
@@ -179,7 +179,7 @@ pub(super) fn whole(
     }
     let is_of_hosts = |name: &str, node: &Node| {
         let row = variable(name).filter(|row| matches!(row.rule, Rule::Setting(_)));
-        row.is_some_and(|row| Readers::of(row, std::iter::once((node, &node.position))) == Readers::Hosts)
+        row.is_some_and(|row| Readers::from_values(row, std::iter::once((node, &node.position))) == Readers::Hosts)
     };
     let shared: Vec<(&str, &Node)> =
         of_all.iter().map(|(name, node)| (*name, *node)).filter(|(name, node)| is_of_hosts(name, node)).collect();

@@ -28,7 +28,7 @@ pub(crate) enum Readers {
 
 impl Readers {
     /// Those who read these values, each with the place of its name.
-    pub(crate) fn of<'a>(row: &'static Variable, values: impl Iterator<Item = (&'a Node, &'a Position)>) -> Self {
+    pub(crate) fn from_values<'a>(row: &'static Variable, values: impl Iterator<Item = (&'a Node, &'a Position)>) -> Self {
         let (mut found, mut is_wrong) = (None, false);
         for (node, at) in values {
             let (mut settings, mut decoder) = (Settings::default(), Decoder::default());

@@ -1,6 +1,6 @@
 //! One row of the table, and the short constructors by which a row is one to three lines.
 
-use super::effect::Effect;
+use super::effect::VariableEffect;
 use crate::decode::{Decoder, Field};
 use crate::model::Settings;
 
@@ -84,13 +84,13 @@ pub(crate) enum Rule {
 impl Variable {
     /// What becomes of the variable.
     #[must_use]
-    pub fn effect(&self) -> Effect {
+    pub fn effect(&self) -> VariableEffect {
         match self.rule {
-            Rule::Setting(_) | Rule::Field(_) | Rule::Reading(_) => Effect::Honoured,
-            Rule::Only { .. } | Rule::Follows(_) => Effect::Anyway,
-            Rule::Moot(_) => Effect::NoMeaning,
-            Rule::Later => Effect::NotYet,
-            Rule::Needed(_) | Rule::Refused { .. } => Effect::Refused,
+            Rule::Setting(_) | Rule::Field(_) | Rule::Reading(_) => VariableEffect::Honoured,
+            Rule::Only { .. } | Rule::Follows(_) => VariableEffect::Anyway,
+            Rule::Moot(_) => VariableEffect::NoMeaning,
+            Rule::Later => VariableEffect::NotYet,
+            Rule::Needed(_) | Rule::Refused { .. } => VariableEffect::Refused,
         }
     }
 

@@ -23,12 +23,12 @@ const INSTEAD: [(&str, &str); 4] = [
 ];
 
 /// A field of a Cluster that says what a variable says.
-pub(crate) struct Said<'a> {
+pub(crate) struct FieldValue<'a> {
     pub(crate) variable: &'static str,
     pub(crate) field: Field<'a>,
 }
 
-impl Said<'_> {
+impl FieldValue<'_> {
     /// Whether the variable is a setting, of which a reader looks at the value.
     pub(crate) fn is_setting(name: &str) -> bool {
         variable(name).is_some_and(|row| matches!(row.rule, Rule::Setting(_)))
@@ -42,19 +42,19 @@ impl Said<'_> {
 
 /// Everything that a Cluster says of variables.
 pub(crate) struct Sayings<'a> {
-    fields: Vec<Said<'a>>,
+    fields: Vec<FieldValue<'a>>,
     vars: Option<Field<'a>>,
     hosts: Vec<OfHost<'a>>,
 }
 
 impl<'a> Sayings<'a> {
-    pub(crate) fn new(fields: Vec<Said<'a>>, vars: Option<Field<'a>>, hosts: Vec<OfHost<'a>>) -> Self {
+    pub(crate) fn new(fields: Vec<FieldValue<'a>>, vars: Option<Field<'a>>, hosts: Vec<OfHost<'a>>) -> Self {
         Self { fields, vars, hosts }
     }
 
     /// The values of a variable, each with the number of the host that it is of, if it is not of all.
-    pub(crate) fn of(&self, name: &'static str) -> impl Iterator<Item = (Option<usize>, &'a Node)> {
-        let fields = self.fields.iter().filter(move |said| said.variable == name).map(|said| (None, said.field.node));
+    pub(crate) fn values_of(&self, name: &'static str) -> impl Iterator<Item = (Option<usize>, &'a Node)> {
+        let fields = self.fields.iter().filter(move |value| value.variable == name).map(|value| (None, value.field.node));
         let vars = self.vars.iter().filter_map(move |vars| Some((None, vars.node.entry(name).map(|entry| &entry.node)?)));
         let hosts = self.hosts.iter().enumerate().filter_map(move |(index, host)| Some((Some(index), host.node(name)?)));
         fields.chain(vars).chain(hosts)
@@ -66,18 +66,18 @@ impl<'a> Sayings<'a> {
         settings.calico.is_wanted = network.is_some_and(|network| network.plugin == NetworkPlugin::Calico);
         let entries = self.vars.as_ref().and_then(|vars| decoder.entries(vars, "the vars of a cluster")).unwrap_or_default();
         let mut of_all: BTreeMap<&str, &Node> = entries.iter().map(|entry| (entry.key.as_str(), &entry.node)).collect();
-        of_all.extend(self.fields.iter().map(|said| (said.variable, said.field.node)));
+        of_all.extend(self.fields.iter().map(|value| (value.variable, value.field.node)));
         of_all.retain(|_, node| !matches!(node.value, Value::Null));
         let of_hosts = super::of_hosts::read(decoder, &self.hosts, &of_all, &mut settings);
         let settled = &of_hosts.settled;
-        for said in &self.fields {
-            read_field(decoder, said, settled, &mut settings);
+        for value in &self.fields {
+            read_field(decoder, value, settled, &mut settings);
         }
         for (entry, vars) in entries.iter().zip(self.vars.iter().cycle()) {
             let item = Field { path: format!("{}.{}", vars.path, entry.key), node: &entry.node };
-            let said = self.fields.iter().find(|said| said.variable == entry.key && !matches!(entry.node.value, Value::Null));
-            match (said, row_of(decoder, entry)) {
-                (Some(said), _) => decoder.report(twice(entry, said)),
+            let value = self.fields.iter().find(|value| value.variable == entry.key && !matches!(entry.node.value, Value::Null));
+            match (value, row_of(decoder, entry)) {
+                (Some(value), _) => decoder.report(twice(entry, value)),
                 (None, Some(row)) if settled.contains(row.name) => decoder.give(overruled(&entry.key, row, &entry.node)),
                 (None, Some(row)) => read_one(decoder, &item, (&entry.key, &entry.key_position), row, &mut settings),
                 (None, None) => without_value(decoder, entry),
@@ -176,17 +176,17 @@ pub(super) fn read_one(
 }
 
 /// As of other fields, nothing is listed of one that is right.
-fn read_field(decoder: &mut Decoder, said: &Said<'_>, settled: &Settled, settings: &mut Settings) {
-    let Some(row) = variable(said.variable) else { return };
-    let (name, node) = (said.name(), said.field.node);
-    decoder.place(&said.field);
+fn read_field(decoder: &mut Decoder, value: &FieldValue<'_>, settled: &Settled, settings: &mut Settings) {
+    let Some(row) = variable(value.variable) else { return };
+    let (name, node) = (value.name(), value.field.node);
+    decoder.place(&value.field);
     if settled.contains(row.name) {
         return decoder.give(overruled(name, row, node));
     }
     match judge(row, name, node, &node.position) {
         Verdict::Read => {
             if let Rule::Setting(reader) = row.rule {
-                reader(decoder, &said.field, settings);
+                reader(decoder, &value.field, settings);
             }
         }
         Verdict::Anyway => {}
@@ -203,10 +203,10 @@ fn overruled(name: &str, row: &Variable, node: &Node) -> Given {
     Given::new(name, Some(row), node, Outcome::Overruled, "every host that reads it says otherwise under its own `vars`")
 }
 
-fn twice(entry: &Entry, said: &Said<'_>) -> Problem {
+fn twice(entry: &Entry, value: &FieldValue<'_>) -> Problem {
     Problem::new(format!("{} is said twice", quote(&entry.key)))
         .at(&entry.key_position)
-        .because(format!("`spec.{}` says it at {}", said.name(), said.field.position()))
+        .because(format!("`spec.{}` says it at {}", value.name(), value.field.position()))
         .hint("keep one of the two")
 }
 

@@ -41,7 +41,7 @@ fn check(text: &str) -> Result<(), TestCaseError> {
         Ok(inventory) => {
             prop_assert!(!inventory.hosts().is_empty());
             prop_assert!(!everything(&inventory).is_empty());
-            let resolved = Resolved::of(inventory, Vec::new());
+            let resolved = Resolved::new(inventory, Vec::new());
             prop_assert!(resolved.inventory().notices().iter().all(|notice| notice.position.is_some()));
         }
         Err(problems) => {

@@ -27,7 +27,7 @@ fn a_thousand_hosts_with_three_hundred_variables() {
     let variables: String = (0..300).map(|index| format!("variable_{index}: {{enabled: true, value: text {index}}}\n")).collect();
     let expressions = "of_cluster: '{{ variable_1.value }}'\nof_host: 'https://{{ ip }}:2379'\n";
     let begin = Instant::now();
-    let resolved = Resolved::of(read_with(&text, &[]), vec![vars("group_vars.yml", &variables), vars("-e", expressions)]);
+    let resolved = Resolved::new(read_with(&text, &[]), vec![vars("group_vars.yml", &variables), vars("-e", expressions)]);
     let values: usize = resolved.inventory().hosts().iter().map(|host| resolved.names(host).len()).sum();
     eprintln!("1,000 hosts, 300 variables: {:?}", begin.elapsed());
     assert_eq!(values, 1_000 * 304);
@@ -53,6 +53,6 @@ fn a_thousand_hosts_with_three_hundred_variables_each() {
     let begin = Instant::now();
     let inventory = read_with(&text, &[]);
     eprintln!("300,000 variables, {} bytes: {:?}", text.len(), begin.elapsed());
-    let resolved = Resolved::of(inventory, Vec::new());
+    let resolved = Resolved::new(inventory, Vec::new());
     assert_eq!(resolved.names("node999").len(), 300);
 }

@@ -30,7 +30,7 @@ fn the_order_is_that_of_ansible() {
         ("host_vars/a.yml", "{host_file: files of a, extra: files of a, later: files of a}"),
     ];
     let extra = vec![vars("group_vars.yml", "{extra: extra, later: extra}"), vars("-e", "{later: later}")];
-    let resolved = Resolved::of(read_with(TEXT, &beside), extra).with_defaults(vars("defaults", "{all: default, none: default}"));
+    let resolved = Resolved::new(read_with(TEXT, &beside), extra).with_defaults(vars("defaults", "{all: default, none: default}"));
     let of = |name| shown(&resolved.origin("a", name).unwrap().node).trim_matches('"').to_owned();
     for (name, expected) in [
         ("none", "default"),
@@ -145,7 +145,7 @@ proptest! {
         files.extend(model.host_file.map(|value| ("host_vars/h.yml".to_owned(), format!("x: {value}"))));
         let files: Vec<_> = files.iter().map(|(name, text)| (name.as_str(), text.as_str())).collect();
         let extra = model.extra.map(|value| vars("extra.yml", &format!("x: {value}"))).into_iter().collect();
-        let resolved = Resolved::of(read_with(&model.text(), &files), extra);
+        let resolved = Resolved::new(read_with(&model.text(), &files), extra);
         let found = resolved.origin("h", "x").map(|variable| shown(&variable.node));
         prop_assert_eq!(found, model.expected().map(|value| value.to_string()));
     }

@@ -4,51 +4,51 @@ use kok_crds::resolve::{Connection, Resolved};
 
 use crate::support::{read, rendered, vars};
 
-fn of(variables: &str) -> Connection {
+fn connection_with(variables: &str) -> Connection {
     let inventory = read(&format!("all: {{hosts: {{node1: {{{variables}}}}}}}"));
-    Connection::of(&Resolved::of(inventory, Vec::new()), "node1").unwrap_or_else(|problems| panic!("{}", rendered(&problems))).0
+    Connection::for_host(&Resolved::new(inventory, Vec::new()), "node1").unwrap_or_else(|problems| panic!("{}", rendered(&problems))).0
 }
 
 #[test]
 fn every_variable_and_its_old_names() {
-    let nothing = of("");
+    let nothing = connection_with("");
     assert_eq!((nothing.address.as_str(), nothing.port, nothing.user, nothing.jumps.len()), ("node1", None, None, 0));
-    assert_eq!(of("ansible_host: x, ansible_ssh_host: 10.0.0.1").address, "10.0.0.1");
-    assert_eq!(of("ansible_port: 22, ansible_ssh_port: 2222").port, Some(2222));
-    assert_eq!(of("ansible_user: x, ansible_ssh_user: me").user.as_deref(), Some("me"));
-    assert_eq!(of("ansible_user: me, ansible_ssh_user: null").user.as_deref(), Some("me"));
-    assert_eq!(of("ansible_password: x, ansible_ssh_pass: y, ansible_ssh_password: z").password.unwrap().expose(), b"z");
-    assert_eq!(of("ansible_become_password: x, ansible_become_pass: y").become_password.unwrap().expose(), b"y");
-    assert_eq!(of("ansible_private_key_file: x, ansible_ssh_private_key_file: y").private_key_file.as_deref(), Some("y"));
-    assert_eq!(of("ansible_ssh_host: 10.0.0.1").address, "10.0.0.1");
-    assert_eq!(of("ansible_host: '{{ ip }}', ip: 10.0.0.1").address, "10.0.0.1");
+    assert_eq!(connection_with("ansible_host: x, ansible_ssh_host: 10.0.0.1").address, "10.0.0.1");
+    assert_eq!(connection_with("ansible_port: 22, ansible_ssh_port: 2222").port, Some(2222));
+    assert_eq!(connection_with("ansible_user: x, ansible_ssh_user: me").user.as_deref(), Some("me"));
+    assert_eq!(connection_with("ansible_user: me, ansible_ssh_user: null").user.as_deref(), Some("me"));
+    assert_eq!(connection_with("ansible_password: x, ansible_ssh_pass: y, ansible_ssh_password: z").password.unwrap().expose(), b"z");
+    assert_eq!(connection_with("ansible_become_password: x, ansible_become_pass: y").become_password.unwrap().expose(), b"y");
+    assert_eq!(connection_with("ansible_private_key_file: x, ansible_ssh_private_key_file: y").private_key_file.as_deref(), Some("y"));
+    assert_eq!(connection_with("ansible_ssh_host: 10.0.0.1").address, "10.0.0.1");
+    assert_eq!(connection_with("ansible_host: '{{ ip }}', ip: 10.0.0.1").address, "10.0.0.1");
     for (text, port) in [("ansible_port: 2222", 2222), ("ansible_ssh_port: '2222'", 2222), ("ansible_ssh_args: -p 23", 23)] {
-        assert_eq!(of(text).port, Some(port), "{text}");
+        assert_eq!(connection_with(text).port, Some(port), "{text}");
     }
-    assert_eq!(of("ansible_port: 22, ansible_ssh_args: -p 23").port, Some(22));
+    assert_eq!(connection_with("ansible_port: 22, ansible_ssh_args: -p 23").port, Some(22));
     for text in ["ansible_user: me", "ansible_ssh_user: me", "ansible_ssh_common_args: -l me"] {
-        assert_eq!(of(text).user.as_deref(), Some("me"), "{text}");
+        assert_eq!(connection_with(text).user.as_deref(), Some("me"), "{text}");
     }
     for name in ["ansible_password", "ansible_ssh_pass", "ansible_ssh_password"] {
-        assert_eq!(of(&format!("{name}: 012")).password.unwrap().expose(), b"012", "{name}");
+        assert_eq!(connection_with(&format!("{name}: 012")).password.unwrap().expose(), b"012", "{name}");
     }
     for name in ["ansible_become_password", "ansible_become_pass", "ansible_sudo_pass"] {
-        assert_eq!(of(&format!("{name}: a b")).become_password.unwrap().expose(), b"a b", "{name}");
+        assert_eq!(connection_with(&format!("{name}: a b")).become_password.unwrap().expose(), b"a b", "{name}");
     }
     for text in ["ansible_ssh_private_key_file: ~/k", "ansible_private_key_file: ~/k", "ansible_ssh_extra_args: -i ~/k"] {
-        assert_eq!(of(text).private_key_file.as_deref(), Some("~/k"), "{text}");
+        assert_eq!(connection_with(text).private_key_file.as_deref(), Some("~/k"), "{text}");
     }
     for (text, expected) in [("yes", true), ("'true'", true), ("off", false), ("1", true)] {
-        assert_eq!(of(&format!("ansible_become: {text}")).become_other, Some(expected), "{text}");
+        assert_eq!(connection_with(&format!("ansible_become: {text}")).become_other, Some(expected), "{text}");
     }
-    assert_eq!(of("ansible_become_user: root").become_user.as_deref(), Some("root"));
-    assert_eq!(of("ansible_connection: paramiko, ansible_become_method: sudo").address, "node1");
+    assert_eq!(connection_with("ansible_become_user: root").become_user.as_deref(), Some("root"));
+    assert_eq!(connection_with("ansible_connection: paramiko, ansible_become_method: sudo").address, "node1");
 }
 
 #[test]
 fn other_options_of_ssh_are_named() {
     let inventory = read("node1 ansible_ssh_common_args='-o ProxyJump=admin@b -o ServerAliveInterval=30 -C'");
-    let (connection, notices) = Connection::of(&Resolved::of(inventory, Vec::new()), "node1").unwrap();
+    let (connection, notices) = Connection::for_host(&Resolved::new(inventory, Vec::new()), "node1").unwrap();
     assert_eq!(connection.jumps.iter().map(|jump| jump.address.as_str()).collect::<Vec<_>>(), ["b"]);
     let messages: Vec<_> = notices.iter().map(|notice| notice.message.as_str()).collect();
     let expected = [
@@ -60,7 +60,7 @@ fn other_options_of_ssh_are_named() {
 
 #[test]
 fn nothing_shows_a_password() {
-    let connection = of("ansible_password: hunter2, ansible_become_password: hunter2");
+    let connection = connection_with("ansible_password: hunter2, ansible_become_password: hunter2");
     assert!(!format!("{connection:?}").contains("hunter2"));
 }
 
@@ -82,8 +82,8 @@ all:
       ansible_ssh_common_args: -o ProxyCommand='nc %h %p'
       ansible_ssh_extra_args: -J 'a
 ";
-    let resolved = Resolved::of(read(text), vec![vars("group_vars.yml", "ansible_ssh_args: 1")]);
-    let problems = Connection::of(&resolved, "node1").unwrap_err();
+    let resolved = Resolved::new(read(text), vec![vars("group_vars.yml", "ansible_ssh_args: 1")]);
+    let problems = Connection::for_host(&resolved, "node1").unwrap_err();
     let text = rendered(&problems);
     assert!(!text.contains("secret"), "a secret is shown");
     insta::with_settings!({snapshot_path => "../snapshots", prepend_module_to_snapshot => false, omit_expression => true}, {

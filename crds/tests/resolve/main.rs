@@ -26,5 +26,5 @@ all:
 
 /// An inventory of three hosts with these extra variables.
 fn resolved(vars: &str) -> Resolved {
-    Resolved::of(support::read(INVENTORY), vec![support::vars("group_vars.yml", vars)])
+    Resolved::new(support::read(INVENTORY), vec![support::vars("group_vars.yml", vars)])
 }

@@ -21,7 +21,7 @@ fn on_all(expression: &str) -> [String; 4] {
         "{INVENTORY}  vars: {{base: all, suffix: x, name: '{{{{ base }}}}-{{{{ suffix }}}}', asked: {}}}\n",
         serde_json::Value::from(expression)
     );
-    let resolved = Resolved::of(read(&group), vec![vars("none.yml", "")]);
+    let resolved = Resolved::new(read(&group), vec![vars("none.yml", "")]);
     ["a", "b", "c", "d"].map(|host| match resolved.get(host, "asked") {
         Ok(node) => shown(&node.unwrap()),
         Err(_) => "!".to_owned(),

@@ -91,7 +91,7 @@ pub(super) struct Ours<'a> {
 }
 
 impl<'a> Ours<'a> {
-    pub(super) fn of(root: &'a Node, new: &'a NewCluster<'a>) -> Self {
+    pub(super) fn from_root(root: &'a Node, new: &'a NewCluster<'a>) -> Self {
         let ours = entries(root, Named::Cluster).filter(|entry| is_of(entry, new));
         Self { root, new, clusters: ours.filter_map(|entry| entry.text_of("name")).collect() }
     }

@@ -1,17 +1,17 @@
 //! Writing a tree in the form that kubectl has: blocks, and lists as far to the left as the field that they belong to.
 
 use super::tree::{Node, Value};
-use crate::Secret;
+use crate::SecretText;
 
 /// The document. `room` is about how long it will be: a growing string would leave copies of keys behind.
-pub(super) fn write(root: &Node, room: usize) -> Secret {
+pub(super) fn write(root: &Node, room: usize) -> SecretText {
     let mut text = String::with_capacity(room);
     if is_block(root) {
         block(&mut text, root, 0, false)
     } else {
         inline(&mut text, root)
     }
-    Secret::new(text)
+    SecretText::new(text)
 }
 
 /// A map or list that is not empty, each part on a line of its own; the first goes on the line that has begun already, if there is one.

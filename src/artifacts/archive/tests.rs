@@ -38,9 +38,9 @@ fn is_whole(folder: &Path, files: usize) {
 fn a_bundle_is_carried_in_one_file() {
     let (from, to) = (bundle(&[("a", b"one"), ("b", b"another")]), tempfile::tempdir().unwrap());
     let archive = to.path().join("bundle.tar.zst");
-    assert_eq!(export(&open(&from), None, None, &archive).unwrap(), Carried { files: 2, bytes: 10 });
+    assert_eq!(export(&open(&from), None, None, &archive).unwrap(), CarriedFiles { files: 2, bytes: 10 });
     let site = to.path().join("site");
-    assert_eq!(import(&archive, &site).unwrap(), Carried { files: 2, bytes: 10 });
+    assert_eq!(import(&archive, &site).unwrap(), CarriedFiles { files: 2, bytes: 10 });
     is_whole(&site, 2);
     // What is there stays: another bundle comes beside it.
     let other = bundle(&[("c", b"a third")]);

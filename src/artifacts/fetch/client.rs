@@ -30,7 +30,7 @@ const LONGEST_PAUSE: Duration = Duration::from_secs(60);
 
 /// By what upstream is reached.
 #[derive(Debug, Clone, Default)]
-pub struct Connection {
+pub struct UpstreamConnection {
     /// What stands in for upstream's servers.
     pub mirrors: Mirrors,
     /// Who one is at registries.
@@ -61,7 +61,7 @@ pub(in crate::artifacts) struct Client {
 }
 
 impl Client {
-    pub(super) fn new(connection: &Connection) -> Result<Self, Failure> {
+    pub(super) fn new(connection: &UpstreamConnection) -> Result<Self, Failure> {
         let wrong = |what: &str, because: String| Failure::new(Kind::Input, what.to_owned()).because(because);
         let mut builder = reqwest::Client::builder().user_agent(USER_AGENT).connect_timeout(CONNECT).read_timeout(SILENCE).redirect(
             Policy::custom(|attempt| {
@@ -89,7 +89,7 @@ impl Client {
     }
 
     /// One that sends images to a registry.
-    pub(in crate::artifacts) fn sending(connection: &Connection, registry: &Registry) -> Result<Self, Failure> {
+    pub(in crate::artifacts) fn sending(connection: &UpstreamConnection, registry: &Registry) -> Result<Self, Failure> {
         let client = Self::new(connection)?;
         let plain = if registry.is_plain { vec![registry.host.clone()] } else { Vec::new() };
         let configuration = ClientConfig {
@@ -125,7 +125,7 @@ fn certificates(pem: &str) -> Result<Vec<reqwest::Certificate>, String> {
     }
 }
 
-fn registry_configuration(connection: &Connection) -> ClientConfig {
+fn registry_configuration(connection: &UpstreamConnection) -> ClientConfig {
     let plain = connection.mirrors.without_tls();
     let proxy = connection.proxy.clone();
     ClientConfig {

@@ -25,7 +25,7 @@ pub(super) async fn resolve(client: &Client, file: &FileItem) -> Result<(String,
     let digest = match &file.expected {
         Expected::Pinned(digest) => digest.clone(),
         Expected::Published { address, is_list } => {
-            published(client, address, file, *is_list).await.map_err(|trouble| trouble.of(&title))?
+            published(client, address, file, *is_list).await.map_err(|trouble| trouble.while_fetching(&title))?
         }
     };
     let address = client.mirrors.address(&file.address);
@@ -33,7 +33,7 @@ pub(super) async fn resolve(client: &Client, file: &FileItem) -> Result<(String,
     let head = with_tries(|| async { succeeded(&address, client.http.head(&address).send().await) }, || 0).await;
     match head {
         Ok(response) => Ok((digest, length(response.headers()))),
-        Err(trouble) if trouble.is_absent() || trouble.remedy == Remedy::Network => Err(trouble.of(&title)),
+        Err(trouble) if trouble.is_absent() || trouble.remedy == Remedy::Network => Err(trouble.while_fetching(&title)),
         Err(_) => Ok((digest, None)),
     }
 }
@@ -94,7 +94,7 @@ pub(super) async fn fetch(
 ) -> Result<BundleFile, Trouble> {
     let path = folder.join(file.path());
     let address = client.mirrors.address(&file.address);
-    let size = fetch_to(client, &address, &path, digest, progress).await.map_err(|trouble| trouble.of(&title(file)))?;
+    let size = fetch_to(client, &address, &path, digest, progress).await.map_err(|trouble| trouble.while_fetching(&title(file)))?;
     let listed = {
         let (path, address) = (path.clone(), address.clone());
         tokio::task::spawn_blocking(move || contents::list(&path, &address)).await
@@ -103,7 +103,7 @@ pub(super) async fn fetch(
         Ok(contents) => contents,
         Err(trouble) => {
             let _ = std::fs::remove_file(&path);
-            return Err(trouble.of(&title(file)));
+            return Err(trouble.while_fetching(&title(file)));
         }
     };
     Ok(BundleFile {
@@ -158,7 +158,7 @@ pub(super) async fn fetch_to(client: &Client, address: &str, path: &Path, digest
 
 impl Partial {
     /// Asks for what is missing, and takes it to its end.
-    async fn go_on(&mut self, client: &Client, address: &str, told: (&AtomicU64, &dyn Progress)) -> Result<(), Trouble> {
+    async fn go_on(&mut self, client: &Client, address: &str, progress: (&AtomicU64, &dyn Progress)) -> Result<(), Trouble> {
         let mut request = client.http.get(address);
         if self.length() > 0 {
             request = request.header(RANGE, format!("bytes={}-", self.length()));
@@ -172,7 +172,7 @@ impl Partial {
         if self.length() > 0 && !goes_on(&response, self.length()) {
             self.begin_anew().await?;
         }
-        self.take(address, response, told).await
+        self.take(address, response, progress).await
     }
 
     async fn take(

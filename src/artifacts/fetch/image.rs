@@ -31,7 +31,7 @@ pub(in crate::artifacts) const ACCEPTED: [&str; 4] = [
 const BLOBS: &str = ".blobs";
 
 /// An image's manifest for one architecture.
-pub(super) struct Resolved {
+pub(super) struct ResolvedImage {
     reference: Reference,
     bytes: Vec<u8>,
     media_type: String,
@@ -39,7 +39,7 @@ pub(super) struct Resolved {
     manifest: OciImageManifest,
 }
 
-impl Resolved {
+impl ResolvedImage {
     /// How many bytes its blobs have.
     pub(super) fn bytes(&self) -> u64 {
         self.blobs().map(|blob| u64::try_from(blob.size).unwrap_or_default()).sum()
@@ -64,15 +64,17 @@ impl Blobs {
 }
 
 /// Asks the registry for the image's manifest.
-pub(super) async fn resolve(client: &Client, image: &ImageItem) -> Result<Resolved, Trouble> {
+pub(super) async fn resolve(client: &Client, image: &ImageItem) -> Result<ResolvedImage, Trouble> {
     let title = format!("{} for {}", image.reference, image.architecture);
-    let reference: Reference =
-        image.reference.parse().map_err(|_| Trouble::of_content(&image.reference, "it is no reference of an image").of(&title))?;
+    let reference: Reference = image
+        .reference
+        .parse()
+        .map_err(|_| Trouble::of_content(&image.reference, "it is no reference of an image").while_fetching(&title))?;
     let reference = mirrored(&client.mirrors, &reference);
-    resolve_at(client, &reference, &image.architecture).await.map_err(|trouble| trouble.of(&title))
+    resolve_at(client, &reference, &image.architecture).await.map_err(|trouble| trouble.while_fetching(&title))
 }
 
-async fn resolve_at(client: &Client, reference: &Reference, architecture: &str) -> Result<Resolved, Trouble> {
+async fn resolve_at(client: &Client, reference: &Reference, architecture: &str) -> Result<ResolvedImage, Trouble> {
     let (bytes, digest) = manifest(client, reference, None).await?;
     let wrong = |because: String| Trouble::of_content(&reference.whole(), because);
     match serde_json::from_slice(&bytes).map_err(|error| wrong(format!("its manifest can't be read: {error}")))? {
@@ -89,13 +91,13 @@ async fn resolve_at(client: &Client, reference: &Reference, architecture: &str) 
     }
 }
 
-fn resolved(reference: &Reference, bytes: Vec<u8>, digest: String, manifest: OciImageManifest) -> Resolved {
+fn resolved(reference: &Reference, bytes: Vec<u8>, digest: String, manifest: OciImageManifest) -> ResolvedImage {
     let media_type = manifest.media_type.clone().unwrap_or_else(|| "application/vnd.oci.image.manifest.v1+json".to_owned());
-    Resolved { reference: reference.clone(), bytes, media_type, digest, manifest }
+    ResolvedImage { reference: reference.clone(), bytes, media_type, digest, manifest }
 }
 
 /// A digest becomes a file's name, so it is one and nothing else.
-fn check(resolved: Resolved, wrong: &impl Fn(String) -> Trouble) -> Result<Resolved, Trouble> {
+fn check(resolved: ResolvedImage, wrong: &impl Fn(String) -> Trouble) -> Result<ResolvedImage, Trouble> {
     let is_digest = |digest: &str| {
         let digits = digest.strip_prefix("sha256:").unwrap_or_default();
         digits.len() == 64 && digits.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'))
@@ -140,14 +142,14 @@ async fn manifest(client: &Client, reference: &Reference, by: Option<&str>) -> R
 pub(super) async fn fetch(
     client: &Client,
     folder: &Path,
-    (image, resolved): (&ImageItem, &Resolved),
+    (image, resolved): (&ImageItem, &ResolvedImage),
     blobs: &Blobs,
     progress: &dyn Progress,
 ) -> Result<BundleImage, Trouble> {
     let title = format!("{} for {}", image.reference, image.architecture);
     // All of an image at a time: images have one large layer, or many small ones whose answers take longer than their bytes.
     let fetches = resolved.blobs().map(|blob| fetch_blob(client, folder, (&resolved.reference, blob), blobs, progress));
-    futures_util::future::try_join_all(fetches).await.map_err(|trouble| trouble.of(&title))?;
+    futures_util::future::try_join_all(fetches).await.map_err(|trouble| trouble.while_fetching(&title))?;
     let path = folder.join(image.path());
     folder_of(&path)?;
     let parts = Parts {

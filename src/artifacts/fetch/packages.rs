@@ -34,7 +34,7 @@ struct Suite<'a> {
 }
 
 /// What is in the archive.
-pub(super) struct Resolved {
+pub(super) struct ResolvedPackages {
     suites: Vec<PackageSuite>,
     /// `InRelease` by its path.
     signed: Vec<(String, String)>,
@@ -43,7 +43,7 @@ pub(super) struct Resolved {
     debs: Vec<Deb>,
 }
 
-impl Resolved {
+impl ResolvedPackages {
     /// How many bytes are to be fetched.
     pub(super) fn bytes(&self) -> u64 {
         self.unique().map(|deb| deb.size).sum()
@@ -62,7 +62,7 @@ pub(super) async fn resolve(
     folder: &Path,
     (item, held): (&PackagesItem, &[BundlePackages]),
     progress: &dyn Progress,
-) -> Result<Option<Resolved>, Trouble> {
+) -> Result<Option<ResolvedPackages>, Trouble> {
     let resolved = async {
         let suites = suites(client, item).await?;
         if held.iter().any(|held| is_same(held, item, &suites) && is_there(folder, held)) {
@@ -76,9 +76,9 @@ pub(super) async fn resolve(
         let debs = taken.await.map_err(|error| Trouble::of_program(&error.to_string()))?;
         let debs = debs.map_err(|error| Trouble::of_content(&at, error.to_string()))?;
         let signed = suites.iter().map(|suite| (format!("{}/InRelease", suite.folder()), suite.text.clone())).collect();
-        Ok(Some(Resolved { suites: suites.into_iter().map(|suite| suite.about).collect(), signed, lists, debs }))
+        Ok(Some(ResolvedPackages { suites: suites.into_iter().map(|suite| suite.about).collect(), signed, lists, debs }))
     };
-    resolved.await.map_err(|trouble: Trouble| trouble.of(&item.title()))
+    resolved.await.map_err(|trouble: Trouble| trouble.while_fetching(&item.title()))
 }
 
 impl Suite<'_> {
@@ -122,10 +122,10 @@ async fn lists(
     let (mut lists, mut debs) = (Vec::new(), Vec::new());
     for suite in suites {
         for component in &suite.about.components {
-            let of = &suite.about.suite;
+            let suite_name = &suite.about.suite;
             let wrong = |because: String| Trouble::of_content(&suite.folder(), because);
             let (path, below, digest, _) = suite.release.list(component, architecture).map_err(|error| wrong(error.to_string()))?;
-            let address = client.mirrors.address(&format!("{}/dists/{of}/{below}", suite.archive.address));
+            let address = client.mirrors.address(&format!("{}/dists/{suite_name}/{below}", suite.archive.address));
             let file = blob(folder, digest);
             if !file.exists() {
                 fetch_to(client, &address, &file, digest, &Silent).await?;
@@ -177,7 +177,7 @@ impl Progress for Silent {
 pub(super) async fn fetch(
     client: &Client,
     folder: &Path,
-    (item, resolved): (&PackagesItem, &Resolved),
+    (item, resolved): (&PackagesItem, &ResolvedPackages),
     blobs: &Blobs,
     progress: &dyn Progress,
 ) -> Result<BundlePackages, Trouble> {
@@ -187,7 +187,7 @@ pub(super) async fn fetch(
         futures_util::future::try_join_all(fetches).await?;
     }
     let path = BundlePackages::path_of(&item.distribution, &item.architecture);
-    let (size, sha256) = write(folder, &folder.join(&path), resolved).await.map_err(|trouble| trouble.of(&item.title()))?;
+    let (size, sha256) = write(folder, &folder.join(&path), resolved).await.map_err(|trouble| trouble.while_fetching(&item.title()))?;
     let package = |deb: &Deb| BundlePackage {
         name: deb.name.clone(),
         version: deb.version.clone(),
@@ -227,11 +227,11 @@ async fn fetch_one(
     let scheme = archive.and_then(|archive| archive.address.strip_suffix(archive.folder())).unwrap_or("https://");
     let address = client.mirrors.address(&format!("{scheme}{}", deb.path));
     let fetched = fetch_to(client, &address, &file, &deb.sha256, progress).await;
-    fetched.map(|_| ()).map_err(|trouble| trouble.of(&format!("package {} {} of {}", deb.name, deb.version, item.distribution)))
+    fetched.map(|_| ()).map_err(|trouble| trouble.while_fetching(&format!("package {} {} of {}", deb.name, deb.version, item.distribution)))
 }
 
 /// Puts lists and packages into a tar, which has its name when it is whole. Returns its length and its sha256.
-async fn write(folder: &Path, path: &Path, resolved: &Resolved) -> Result<(u64, String), Trouble> {
+async fn write(folder: &Path, path: &Path, resolved: &ResolvedPackages) -> Result<(u64, String), Trouble> {
     folder_of(path)?;
     let debs = resolved.debs.iter().map(|deb| (deb.path.clone(), deb.sha256.clone()));
     let files: BTreeMap<String, PathBuf> =

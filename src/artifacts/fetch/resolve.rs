@@ -37,7 +37,7 @@ pub(super) async fn resolve(
     for answer in answers {
         match answer {
             Ok(Answer::Wanted(one)) => wanted.push(one),
-            Ok(Answer::Absent(told)) => absent.push(told),
+            Ok(Answer::Absent(absence)) => absent.push(absence),
             Ok(Answer::Held) => {}
             Err(trouble) => troubles.push(trouble),
         }

@@ -90,7 +90,7 @@ async fn what_was_absent_is_not_asked_for_again_for_a_day() {
 async fn nor_does_one_that_is_denied_stop_all_else() {
     for status in [403, 404, 503] {
         let upstream = Upstream::start().await;
-        upstream.always("/v2/kokctl/echo/manifests/", support::Fault::Status(status, None));
+        upstream.always("/v2/kokctl/echo/manifests/", support::UpstreamFault::Status(status, None));
         let heard = Arc::new(Heard::default());
         let folder = tempfile::tempdir().unwrap();
         assert_eq!(upstream.fetch(folder.path(), Arc::clone(&heard)).await.unwrap().items, 3, "{status}");
@@ -126,7 +126,7 @@ fn a_file_without_a_certificate_is_no_ca() {
     for (pem, because) in
         [("not PEM at all\n", "no certificate in PEM"), ("-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n", "")]
     {
-        let connection = Connection { authorities: vec![("ca.crt".to_owned(), pem.to_owned())], ..Connection::default() };
+        let connection = UpstreamConnection { authorities: vec![("ca.crt".to_owned(), pem.to_owned())], ..UpstreamConnection::default() };
         let failure = Client::new(&connection).map(drop).unwrap_err();
         assert_eq!(failure.at.as_deref(), Some("ca.crt"), "{failure}");
         assert!(failure.because.unwrap_or_default().contains(because));

@@ -54,7 +54,7 @@ impl Trouble {
     }
 
     /// Says what could not be fetched.
-    pub(super) fn of(mut self, title: &str) -> Self {
+    pub(super) fn while_fetching(mut self, title: &str) -> Self {
         self.what = format!("{title} can't be fetched");
         self
     }
@@ -82,7 +82,7 @@ impl Trouble {
     }
 
     pub(super) fn of_request(at: &str, error: &reqwest::Error) -> Self {
-        let because = told(error);
+        let because = error_chain(error);
         if is_certificate(error) {
             return Self::new(at, Remedy::Person, because, TRUST);
         }
@@ -130,8 +130,8 @@ impl Trouble {
                 Self::new(at, Remedy::Person, error.to_string(), LOGIN)
             }
             OciDistributionError::RegistryError { envelope, .. } => Self::of_envelope(at, envelope, error),
-            OciDistributionError::IoError(_) => Self::new(at, Remedy::Time(None), told(error), LATER),
-            _ => Self::new(at, Remedy::Person, told(error), LOOK),
+            OciDistributionError::IoError(_) => Self::new(at, Remedy::Time(None), error_chain(error), LATER),
+            _ => Self::new(at, Remedy::Person, error_chain(error), LOOK),
         }
     }
 
@@ -195,14 +195,14 @@ pub(in crate::artifacts) fn failures(troubles: Vec<Trouble>) -> Vec<Failure> {
     for trouble in away {
         by_server.entry(server(&trouble.at).to_owned()).or_default().push(trouble);
     }
-    let told = by_server.into_iter().map(|(server, mut all)| match all.len() {
+    let merged = by_server.into_iter().map(|(server, mut all)| match all.len() {
         1 => all.remove(0),
         several => {
             let done = if all.iter().any(|one| one.what.ends_with("pushed")) { "pushed" } else { "fetched" };
             Trouble { what: format!("{several} files or images of {server} can't be {done}"), at: server, ..all.remove(0) }
         }
     });
-    told.collect::<Vec<_>>().into_iter().chain(others).map(Failure::from).collect()
+    merged.collect::<Vec<_>>().into_iter().chain(others).map(Failure::from).collect()
 }
 
 fn server(address: &str) -> &str {
@@ -211,7 +211,7 @@ fn server(address: &str) -> &str {
 }
 
 /// An error with all that it came from.
-fn told(error: &dyn Error) -> String {
+fn error_chain(error: &dyn Error) -> String {
     let mut text = error.to_string();
     let mut next = error.source();
     while let Some(source) = next {

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use kok_tasks::artifact::Artifact;
 use kok_tasks::bundle::BundleImage;
 use kok_tasks::digest::sha256;
-use kok_tasks::pushed::Manifest;
+use kok_tasks::pushed::ImageManifest;
 use oci_client::manifest::{OCI_IMAGE_MEDIA_TYPE, OciDescriptor, OciImageManifest};
 use tar::Archive;
 
@@ -21,7 +21,7 @@ const MOST_MANIFEST_BYTES: u64 = 4 << 20;
 
 /// An image that is to be pushed.
 pub(super) struct Image {
-    pub(super) manifest: Manifest,
+    pub(super) manifest: ImageManifest,
     /// The bytes of the manifest.
     pub(super) bytes: Vec<u8>,
     pub(super) blobs: Vec<Blob>,
@@ -87,7 +87,7 @@ fn open(path: &Path, image: &BundleImage) -> io::Result<Image> {
         [&manifest.config].into_iter().chain(&manifest.layers).map(|blob| (blob.digest.as_str(), blob)).collect();
     let blobs = named.into_values().map(|named| find(&blobs, named)).collect::<io::Result<_>>()?;
     let media_type = manifest.media_type.unwrap_or_else(|| OCI_IMAGE_MEDIA_TYPE.to_owned());
-    let manifest = Manifest { architecture: image.architecture.clone(), digest: found, media_type, size: bytes.len() };
+    let manifest = ImageManifest { architecture: image.architecture.clone(), digest: found, media_type, size: bytes.len() };
     Ok(Image { manifest, bytes, blobs })
 }
 

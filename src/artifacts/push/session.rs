@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use kok_tasks::bundle::BundleImage;
-use kok_tasks::pushed::{Place, Registry, index, names_all};
+use kok_tasks::pushed::{PushedTag, Registry, index, names_all};
 use oci_client::errors::OciDistributionError;
 use oci_client::manifest::OCI_IMAGE_INDEX_MEDIA_TYPE;
 use oci_client::{Reference, RegistryOperation};
@@ -20,7 +20,7 @@ const SILENCE: Duration = Duration::from_secs(120);
 
 /// A tag that does not name all that it is to name.
 pub(super) struct Lack {
-    pub(super) place: Place,
+    pub(super) place: PushedTag,
     /// Images whose manifests the registry does not have.
     pub(super) missing: Vec<BundleImage>,
     /// What the tag names.
@@ -29,7 +29,7 @@ pub(super) struct Lack {
 
 /// The same with its archives.
 pub(super) struct Opened {
-    pub(super) place: Place,
+    pub(super) place: PushedTag,
     /// Each with whether the registry does not have it.
     pub(super) images: Vec<(Image, bool)>,
     pub(super) held: Option<Vec<u8>>,
@@ -42,7 +42,7 @@ impl Opened {
     }
 }
 
-pub(super) struct Session {
+pub(super) struct PushSession {
     pub(super) client: Client,
     registry: Registry,
     pub(super) progress: Arc<dyn Progress>,
@@ -55,7 +55,7 @@ pub(super) struct Session {
     is_over: AtomicBool,
 }
 
-impl Session {
+impl PushSession {
     pub(super) fn new(client: Client, registry: Registry, progress: Arc<dyn Progress>) -> Self {
         let (mounts, sent, is_over) = (AtomicBool::new(true), AtomicU64::new(0), AtomicBool::new(false));
         Self { client, registry, progress, blobs: Mutex::default(), mounts, sent, is_over }
@@ -66,19 +66,19 @@ impl Session {
         self.sent.load(Ordering::Relaxed)
     }
 
-    fn reference(&self, place: &Place, tag: &str) -> Reference {
+    fn reference(&self, place: &PushedTag, tag: &str) -> Reference {
         Reference::with_tag(self.registry.host.clone(), place.repository.clone(), tag.to_owned())
     }
 
     /// Asks what a tag lacks; nothing, if it names all that it is to name.
-    pub(super) async fn ask(self: Arc<Self>, place: Place) -> Result<Option<Lack>, Trouble> {
-        let told = |trouble: Trouble| trouble.of_push(&place.upstream);
+    pub(super) async fn ask(self: Arc<Self>, place: PushedTag) -> Result<Option<Lack>, Trouble> {
+        let pushing = |trouble: Trouble| trouble.of_push(&place.upstream);
         let tag = self.reference(&place, &place.tag);
-        self.log_in(&tag).await.map_err(told)?;
-        let held = self.manifest(&tag).await.map_err(told)?;
+        self.log_in(&tag).await.map_err(pushing)?;
+        let held = self.manifest(&tag).await.map_err(pushing)?;
         let mut missing = Vec::new();
         for image in &place.images {
-            if self.manifest(&self.reference(&place, &image.manifest_digest)).await.map_err(told)?.is_none() {
+            if self.manifest(&self.reference(&place, &image.manifest_digest)).await.map_err(pushing)?.is_none() {
                 missing.push(image.clone());
             }
         }

@@ -2,17 +2,17 @@
 
 mod support;
 
-use support::{Fault, Site};
+use support::{RegistryFault, Site};
 
 #[tokio::test(flavor = "multi_thread")]
 async fn what_time_mends_is_tried_again_and_no_byte_is_told_twice() {
     let site = Site::start(true).await;
-    site.once("GET /v2/", Fault::Status(429));
-    site.once("HEAD ", Fault::Status(503));
-    site.once("POST ", Fault::Status(429));
-    site.once("PUT /upload", Fault::Cut(300_000));
-    site.once("PUT /v2/pause/manifests/sha256:", Fault::Status(502));
-    site.once("PUT /v2/pause/manifests/3", Fault::Cut(0));
+    site.once("GET /v2/", RegistryFault::Status(429));
+    site.once("HEAD ", RegistryFault::Status(503));
+    site.once("POST ", RegistryFault::Status(429));
+    site.once("PUT /upload", RegistryFault::Cut(300_000));
+    site.once("PUT /v2/pause/manifests/sha256:", RegistryFault::Status(502));
+    site.once("PUT /v2/pause/manifests/3", RegistryFault::Cut(0));
     let pushed = site.push().await.unwrap();
     assert_eq!(pushed.tags, 2);
     assert_eq!(site.heard.bytes(), site.bytes(), "of all blobs, each once");
@@ -35,7 +35,7 @@ async fn a_registry_that_takes_nothing_of_other_repositories_is_asked_for_it_onc
 #[tokio::test(flavor = "multi_thread")]
 async fn a_tag_is_not_moved_while_something_is_missing_and_others_do_not_begin() {
     let site = Site::start(true).await;
-    site.always("PUT /upload", Fault::Status(413));
+    site.always("PUT /upload", RegistryFault::Status(413));
     let failures = site.push().await.unwrap_err();
     assert_eq!(failures.len(), 1, "{failures:?}");
     assert!(failures[0].because.as_ref().unwrap().contains("413 Payload Too Large: too much for me"), "{failures:?}");

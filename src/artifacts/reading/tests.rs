@@ -16,13 +16,13 @@ fn file(size: usize) -> (tempfile::TempDir, PathBuf, Vec<u8>) {
     (folder, path, content)
 }
 
-fn open(path: &Path) -> Arc<Source> {
-    Source::open(path, Identity::of(&fs::metadata(path).unwrap())).unwrap()
+fn open(path: &Path) -> Arc<OpenArtifact> {
+    OpenArtifact::open(path, FileIdentity::from_metadata(&fs::metadata(path).unwrap())).unwrap()
 }
 
-async fn read_all(source: &Arc<Source>) -> Vec<u8> {
+async fn read_all(source: &Arc<OpenArtifact>) -> Vec<u8> {
     let mut content = Vec::new();
-    Reading::of(Arc::clone(source)).read_to_end(&mut content).await.unwrap();
+    Reading::new(Arc::clone(source)).read_to_end(&mut content).await.unwrap();
     content
 }
 
@@ -41,7 +41,7 @@ async fn everyone_gets_the_whole_file_whatever_its_length() {
 async fn a_slow_reader_stops_nobody_and_costs_no_memory() {
     let (_folder, path, content) = file((2 * KEPT + 5) * PIECE + 3);
     let source = open(&path);
-    let mut slow = Reading::of(Arc::clone(&source));
+    let mut slow = Reading::new(Arc::clone(&source));
     let mut begun = vec![0; 10];
     slow.read_exact(&mut begun).await.unwrap();
     let fast = tokio::time::timeout(Duration::from_secs(20), read_all(&source)).await.unwrap();
@@ -56,7 +56,7 @@ async fn a_slow_reader_stops_nobody_and_costs_no_memory() {
 async fn readers_beside_each_other_share_what_is_read() {
     let (_folder, path, content) = file(10 * PIECE);
     let source = open(&path);
-    let mut readers: Vec<Reading> = (0..10).map(|_| Reading::of(Arc::clone(&source))).collect();
+    let mut readers: Vec<Reading> = (0..10).map(|_| Reading::new(Arc::clone(&source))).collect();
     let mut piece = vec![0; PIECE];
     for number in 0..10 {
         for reader in &mut readers {
@@ -71,23 +71,23 @@ async fn readers_beside_each_other_share_what_is_read() {
 #[tokio::test]
 async fn a_file_that_changed_after_it_was_verified_is_not_sent() {
     let (_folder, path, content) = file(3 * PIECE);
-    let verified = Identity::of(&fs::metadata(&path).unwrap());
-    let mut reading = Reading::of(Source::open(&path, verified).unwrap());
+    let verified = FileIdentity::from_metadata(&fs::metadata(&path).unwrap());
+    let mut reading = Reading::new(OpenArtifact::open(&path, verified).unwrap());
     let mut part = vec![0; 100];
     reading.read_exact(&mut part).await.unwrap();
     let began = Instant::now();
     let write = || fs::File::options().write(true).open(&path).unwrap().write_all_at(b"other", 2 * PIECE as u64).unwrap();
     write();
     // A kernel's clock for files ticks some milliseconds at a time: what is written within one is not seen.
-    while Identity::of(&fs::metadata(&path).unwrap()) == verified {
+    while FileIdentity::from_metadata(&fs::metadata(&path).unwrap()) == verified {
         assert!(began.elapsed() < Duration::from_secs(5), "a change is not seen");
         write();
     }
     let error = reading.read_to_end(&mut part).await.unwrap_err();
     assert!(error.to_string().contains("changed after it had been verified"), "{error}");
-    assert!(Source::open(&path, verified).is_err());
+    assert!(OpenArtifact::open(&path, verified).is_err());
     // The same content in another file is another file.
     fs::write(path.with_extension("new"), &content).unwrap();
     fs::rename(path.with_extension("new"), &path).unwrap();
-    assert!(Source::open(&path, verified).is_err());
+    assert!(OpenArtifact::open(&path, verified).is_err());
 }

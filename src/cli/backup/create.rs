@@ -63,7 +63,7 @@ pub(super) async fn run(arguments: &Arguments) -> Result<(), Vec<Failure>> {
         seal: &seal,
     };
     let made = engine::back_up(&context, &request).await?;
-    line(&told(&made, &seal));
+    line(&backup_message(&made, &seal));
     if arguments.no_prune { Ok(()) } else { prune(&places, &cluster.name, backup).await.map_err(one) }
 }
 
@@ -72,7 +72,7 @@ fn own(cluster: &str) -> Result<BackupPlace, Failure> {
 }
 
 /// What there is now.
-fn told(made: &BackedUp, seal: &Seal) -> String {
+fn backup_message(made: &BackedUp, seal: &Seal) -> String {
     let manifest = &made.manifest;
     let revision = manifest.revision.map(|revision| format!(", revision {revision} at least")).unwrap_or_default();
     let readers = if seal.is_encrypted() { "encrypted" } else { "NOT ENCRYPTED: whoever gets it has all of the cluster" };

@@ -6,7 +6,7 @@ use clap::Args;
 use serde::Serialize;
 
 use super::{FolderArgument, shown};
-use crate::backup::{Bucket, Found, Stored, manifest_of};
+use crate::backup::{Bucket, FoundBackup, StoredBackup, manifest_of};
 use crate::cli::common::print_json;
 use crate::cli::files::{ClusterFiles, ExtraVars};
 use crate::cli::table::{size, table};
@@ -78,7 +78,7 @@ pub(super) async fn run(arguments: &Arguments) -> Result<(), Vec<Failure>> {
     Ok(())
 }
 
-fn listed(found: Found) -> Listed {
+fn listed(found: FoundBackup) -> Listed {
     let manifest = (!found.name.is_encrypted && found.looks_whole).then(|| manifest_of(&found.path)).flatten();
     Listed {
         file: shown(&found.path),
@@ -93,7 +93,7 @@ fn listed(found: Found) -> Listed {
 }
 
 /// What lies in a bucket is whole as long as it has anything, and nobody looks into it.
-fn stored_in(bucket: &Bucket, stored: Stored) -> Listed {
+fn stored_in(bucket: &Bucket, stored: StoredBackup) -> Listed {
     Listed {
         file: bucket.address_of(&stored.name),
         seconds: stored.name.seconds,

@@ -8,7 +8,7 @@ use kok_crds::model::Cluster;
 use kok_tasks::backup::{Manifest, Rehearsed, RehearsedKind};
 use serde::Serialize;
 
-use super::{FolderArgument, IdentityArgument, local, shown, told};
+use super::{FolderArgument, IdentityArgument, contents_lines, local, shown};
 use crate::backup::{Spool, read};
 use crate::cli::common::print_json;
 use crate::cli::files::{ExtraVars, NamedFiles};
@@ -76,7 +76,7 @@ pub(super) async fn run(arguments: &Arguments) -> Result<(), Vec<Failure>> {
     }
     if !arguments.json {
         line(&shown(&backup));
-        told(&contents, Clock::seconds()).iter().take(2).for_each(|text| line(text));
+        contents_lines(&contents, Clock::seconds()).iter().take(2).for_each(|text| line(text));
     }
     let context = process::context(Controller::nobody());
     let request = RehearsalRequest { cluster: &cluster, host: arguments.host.as_deref(), contents: &contents, snapshot: spool.path() };

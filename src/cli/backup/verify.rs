@@ -6,7 +6,7 @@ use clap::Args;
 
 use super::list::age;
 use super::{local, shown};
-use crate::backup::{Contents, Identities, check};
+use crate::backup::{BackupContents, Identities, check};
 use crate::cli::files::{ClusterFiles, ExtraVars};
 use crate::cli::table::{size, table};
 use crate::clock::{Clock, moment};
@@ -58,13 +58,13 @@ pub(super) async fn run(arguments: &Arguments) -> Result<(), Vec<Failure>> {
     let local = local(&arguments.file, cluster.as_ref()).await.map_err(one)?;
     let named = |failure: Failure| vec![failure.at(shown(&arguments.file))];
     let contents = tokio::task::block_in_place(|| check(local.path(), identities.as_ref())).map_err(named)?;
-    told(&contents, Clock::seconds()).iter().for_each(|text| line(text));
+    contents_lines(&contents, Clock::seconds()).iter().for_each(|text| line(text));
     line(&format!("{} is whole", shown(&arguments.file)));
     Ok(())
 }
 
 /// What a backup is, and what is in it.
-pub(in crate::cli) fn told(contents: &Contents, now: i64) -> Vec<String> {
+pub(in crate::cli) fn contents_lines(contents: &BackupContents, now: i64) -> Vec<String> {
     let manifest = &contents.manifest;
     let (made, ago) = (moment(manifest.seconds, "%Y-%m-%d %H:%M:%S UTC"), age(now - manifest.seconds));
     let revision = manifest.revision.map(|revision| format!(", revision {revision} at least")).unwrap_or_default();

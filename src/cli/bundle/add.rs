@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::Args;
 use semver::Version;
 
-use super::create::{Unless, Wanted, make};
+use super::create::{Unless, WantedBundle, make};
 use crate::artifacts::BundleFolder;
 use crate::failure::{Failure, Kind};
 
@@ -19,7 +19,7 @@ pub(super) struct Arguments {
     #[arg(value_name = "FOLDER")]
     folder: PathBuf,
     #[command(flatten)]
-    wanted: Wanted,
+    wanted: WantedBundle,
 }
 
 pub(super) async fn run(arguments: &Arguments) -> Result<(), Vec<Failure>> {

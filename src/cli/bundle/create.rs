@@ -20,7 +20,7 @@ use crate::ui::{line, status_line};
 
 /// What is fetched.
 #[derive(Debug, Args)]
-pub(super) struct Wanted {
+pub(super) struct WantedBundle {
     /// Releases of Kubernetes, with commas between them; without it that of the cluster's file, else the newest that the catalog knows, or those
     /// that the bundle has to which something is added
     #[arg(long, value_name = "VERSION", value_delimiter = ',', value_parser = release)]
@@ -48,7 +48,7 @@ pub(super) struct Wanted {
 #[derive(Debug, Args)]
 pub(super) struct Arguments {
     #[command(flatten)]
-    wanted: Wanted,
+    wanted: WantedBundle,
     /// The folder of the bundle; or, with a name that ends in .tar.zst, one file to be carried elsewhere
     #[arg(long, short, value_name = "FOLDER|FILE")]
     output: PathBuf,
@@ -66,7 +66,7 @@ pub(super) async fn run(arguments: &Arguments) -> Result<(), Vec<Failure>> {
 }
 
 /// Fetches what is wanted into a folder or a file.
-pub(super) async fn make(wanted: &Wanted, unless: Unless, output: &Path) -> Result<(), Vec<Failure>> {
+pub(super) async fn make(wanted: &WantedBundle, unless: Unless, output: &Path) -> Result<(), Vec<Failure>> {
     let one = |failure: Failure| vec![failure];
     // A key that can't be used is said before anything is fetched.
     let key = wanted.sign.as_ref().map(|path| signing_key(path)).transpose().map_err(one)?;

@@ -37,7 +37,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<(), Vec<Failure>> {
     let removed = prune(&folder, &keep, &licences, arguments.dry_run).map_err(one)?;
     removed.iter().for_each(|file| line(&file.path.display().to_string()));
     let megabytes = removed.iter().map(|file| file.size).sum::<u64>() / 1_000_000;
-    let told = if arguments.dry_run { "would be removed" } else { "removed" };
-    line(&format!("{}, {megabytes} MB {told}", count(removed.len(), "file")));
+    let outcome = if arguments.dry_run { "would be removed" } else { "removed" };
+    line(&format!("{}, {megabytes} MB {outcome}", count(removed.len(), "file")));
     Ok(())
 }

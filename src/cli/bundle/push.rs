@@ -6,7 +6,7 @@ use clap::Args;
 use clap::builder::PossibleValuesParser;
 use kok_crds::count;
 use kok_tasks::bundle::Bundle;
-use kok_tasks::pushed::{Place, PushError, Registry, mirrors, places};
+use kok_tasks::pushed::{PushError, PushedTag, Registry, mirrors, places};
 use semver::Version;
 
 use super::release;
@@ -82,7 +82,7 @@ fn part(arguments: &Arguments, bundle: &Bundle) -> Result<Bundle, Failure> {
     Ok(part)
 }
 
-fn named(arguments: &Arguments, part: &Bundle) -> Result<Vec<Place>, Failure> {
+fn named(arguments: &Arguments, part: &Bundle) -> Result<Vec<PushedTag>, Failure> {
     places(part, &arguments.registry, arguments.keep_host).map_err(|error| {
         let hint = match error {
             PushError::Collision { .. } => "keep upstream's hosts apart with --keep-host",

@@ -7,7 +7,7 @@ use clap::builder::PossibleValuesParser;
 use kok_crds::model::Cluster;
 use kok_crds::operation::Verb;
 use kok_crds::{Input, Intent, count};
-use kok_tasks::renewal::{Part, Renewal};
+use kok_tasks::renewal::{CertificatePart, Renewal};
 
 use crate::cli::changing::{ChangingArguments, Session, failures};
 use crate::cli::files::{ClusterFiles, ExtraVars};
@@ -29,7 +29,7 @@ pub(in crate::cli) struct Arguments {
     #[command(flatten)]
     extra: ExtraVars,
     /// Only these: apiserver, etcd, front-proxy, kubeconfigs, kubelets, with commas between them
-    #[arg(long = "part", value_name = "PART", value_delimiter = ',', value_parser = PossibleValuesParser::new(Part::ALL.map(Part::as_str)))]
+    #[arg(long = "part", value_name = "PART", value_delimiter = ',', value_parser = PossibleValuesParser::new(CertificatePart::ALL.map(CertificatePart::as_str)))]
     parts: Vec<String>,
     /// Those too that have most of their time before them
     #[arg(long)]
@@ -43,7 +43,8 @@ pub(in crate::cli) struct Arguments {
 pub(super) async fn run(arguments: &Arguments) -> Result<(), Vec<Failure>> {
     let (input, cluster) = arguments.cluster.without_manifests(&arguments.extra)?;
     let hosts = arguments.hosts(&input)?;
-    let parts: BTreeSet<Part> = Part::ALL.into_iter().filter(|part| arguments.parts.iter().any(|word| word == part.as_str())).collect();
+    let parts: BTreeSet<CertificatePart> =
+        CertificatePart::ALL.into_iter().filter(|part| arguments.parts.iter().any(|word| word == part.as_str())).collect();
     let renewal = Renewal { hosts: &hosts, parts: &parts, all: arguments.all, successor: None };
     let given = Given::new(false)?;
     let request = RenewRequest { cluster: &cluster, renewal: &renewal, part: words(arguments, &hosts), given: &given };

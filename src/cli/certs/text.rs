@@ -40,17 +40,19 @@ fn row(certificate: &HeldCertificate) -> [String; 6] {
 
 /// What is to be planned for.
 pub(super) fn warnings(certificates: &[HeldCertificate]) -> Vec<Failure> {
-    said(certificates, EndUrgency::Warning, |count| counted(count, "certificate ends soon", "certificates end soon")).into_iter().collect()
+    warning_about(certificates, EndUrgency::Warning, |count| counted(count, "certificate ends soon", "certificates end soon"))
+        .into_iter()
+        .collect()
 }
 
 /// What has to be done now.
 pub(super) fn alarms(certificates: &[HeldCertificate]) -> Vec<Failure> {
-    let ended = said(certificates, EndUrgency::Ended, |count| counted(count, "certificate has ended", "certificates have ended"));
+    let ended = warning_about(certificates, EndUrgency::Ended, |count| counted(count, "certificate has ended", "certificates have ended"));
     let alarm = |count| counted(count, "certificate is about to end", "certificates are about to end");
-    ended.into_iter().chain(said(certificates, EndUrgency::Alarm, alarm)).chain(behind(certificates)).collect()
+    ended.into_iter().chain(warning_about(certificates, EndUrgency::Alarm, alarm)).chain(behind(certificates)).collect()
 }
 
-fn said(certificates: &[HeldCertificate], urgency: EndUrgency, what: impl Fn(usize) -> String) -> Option<Failure> {
+fn warning_about(certificates: &[HeldCertificate], urgency: EndUrgency, what: impl Fn(usize) -> String) -> Option<Failure> {
     let which: Vec<&HeldCertificate> = certificates.iter().filter(|certificate| certificate.urgency == urgency).collect();
     let until = |it: &&HeldCertificate| match (&it.problem, it.end) {
         (Some(problem), _) => format!("{} of {} can't be read: {problem}", it.name, it.host),

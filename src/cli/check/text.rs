@@ -18,7 +18,7 @@ pub(super) fn lines(report: &CheckReport) -> Vec<String> {
     let mut blocks: Vec<Block<'_>> = Vec::new();
     for checks in report.checks.chunk_by(|one, other| one.host == other.host) {
         let Some(host) = checks.first().and_then(|check| check.host.as_deref()) else { continue };
-        let own: Vec<String> = checks.iter().flat_map(said).collect();
+        let own: Vec<String> = checks.iter().flat_map(check_lines).collect();
         let shared: Vec<String> = own.iter().map(|text| of_any_host(text, host, address(checks))).collect();
         match blocks.iter_mut().find(|block| block.shared == shared) {
             Some(block) => block.hosts.push(host),
@@ -33,7 +33,7 @@ pub(super) fn lines(report: &CheckReport) -> Vec<String> {
     }
     let together: Vec<&CheckResult> = report.checks.iter().filter(|check| check.host.is_none()).collect();
     let away = together.iter().map(|check| check.away.join(", ")).max().unwrap_or_default();
-    let known: Vec<String> = together.iter().flat_map(|check| said(check)).collect();
+    let known: Vec<String> = together.iter().flat_map(|check| check_lines(check)).collect();
     lines.push(match (away.is_empty(), known.is_empty()) {
         (true, _) => "all hosts together:".to_owned(),
         (false, false) => format!("all hosts together, without {away}:"),
@@ -46,11 +46,11 @@ pub(super) fn lines(report: &CheckReport) -> Vec<String> {
 
 /// Where the host is reached, as its findings name it.
 fn address(checks: &[CheckResult]) -> Option<&str> {
-    let places = checks.iter().flat_map(|check| &check.findings).filter_map(|finding| finding.told.at.as_deref());
+    let places = checks.iter().flat_map(|check| &check.findings).filter_map(|finding| finding.record.at.as_deref());
     places.filter_map(|at| at.split_once('(')?.1.split(')').next()).next()
 }
 
-fn said(check: &CheckResult) -> Vec<String> {
+fn check_lines(check: &CheckResult) -> Vec<String> {
     let mut lines = Vec::new();
     if check.findings.is_empty() && check.status == CheckStatus::Ok {
         lines.push(format!("  ok       {:<10} {}", check.check, check.about));
@@ -61,10 +61,10 @@ fn said(check: &CheckResult) -> Vec<String> {
             CheckStatus::Warning => "warning",
             CheckStatus::Failed => "FAILED",
         };
-        lines.push(format!("  {word:<8} {:<10} {}", check.check, finding.told.what));
+        lines.push(format!("  {word:<8} {:<10} {}", check.check, finding.record.what));
         // Of a host's own findings the host stands above them.
-        let at = finding.told.at.as_ref().filter(|_| check.host.is_none());
-        for (label, text) in [("at", at), ("because", finding.told.because.as_ref()), ("fix", finding.told.hint.as_ref())] {
+        let at = finding.record.at.as_ref().filter(|_| check.host.is_none());
+        for (label, text) in [("at", at), ("because", finding.record.because.as_ref()), ("fix", finding.record.hint.as_ref())] {
             let text = text.map(|text| format!("           {label:>10} {}", text.replace('\n', "\n                      ")));
             lines.extend(text);
         }

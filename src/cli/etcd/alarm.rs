@@ -54,13 +54,13 @@ async fn show(cluster: &Cluster) -> Result<(), Vec<Failure>> {
     let context = process::context(Controller::nobody());
     let (members, mut failures) = engine::etcd_status(&context, cluster).await?;
     for member in &members {
-        let said = match (member.answers, member.alarms.is_empty()) {
+        let state = match (member.answers, member.alarms.is_empty()) {
             (false, true) => "no answer".to_owned(),
             (false, false) => format!("no answer; {}", member.alarms.join(", ")),
             (true, true) => "no alarm".to_owned(),
             (true, false) => member.alarms.join(", "),
         };
-        line(&format!("{}: {said}", member.host));
+        line(&format!("{}: {state}", member.host));
     }
     failures.extend(members.iter().filter_map(silent));
     failures.extend(alarms(&members));

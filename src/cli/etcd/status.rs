@@ -83,21 +83,21 @@ fn free_percent(member: &EtcdMemberStatus) -> u64 {
 }
 
 pub(super) fn silent(member: &EtcdMemberStatus) -> Option<Failure> {
-    let failure = Failure::new(Kind::Host, "the member of etcd does not answer").of(&member.host).at(format!("host {}", member.host));
-    let said = member.said.clone().unwrap_or_default();
-    (!member.answers).then(|| failure.because(said).hint("`kokctl status` says what else does not run there"))
+    let failure = Failure::new(Kind::Host, "the member of etcd does not answer").of_host(&member.host).at(format!("host {}", member.host));
+    let output = member.said.clone().unwrap_or_default();
+    (!member.answers).then(|| failure.because(output).hint("`kokctl status` says what else does not run there"))
 }
 
 /// What members complain of, and what to do about it.
 pub(super) fn alarms(members: &[EtcdMemberStatus]) -> Option<Failure> {
     let alarmed: Vec<&EtcdMemberStatus> = members.iter().filter(|member| !member.alarms.is_empty()).collect();
-    let told: Vec<String> = alarmed.iter().map(|member| format!("{}: {}", member.host, member.alarms.join(", "))).collect();
+    let alarms: Vec<String> = alarmed.iter().map(|member| format!("{}: {}", member.host, member.alarms.join(", "))).collect();
     let failure = Failure::new(Kind::Host, counted(alarmed.len(), "member of etcd has an alarm", "members of etcd have alarms"));
     let hint = match alarmed.iter().any(|member| member.alarms.contains(&"CORRUPT")) {
         true => "CORRUPT: its data differ from those of the others; docs/etcd.md says what to do",
         false => "NOSPACE: etcd takes nothing new; `kokctl etcd alarm --disarm` makes room and ends that",
     };
-    (!alarmed.is_empty()).then(|| failure.because(told.join("; ")).hint(hint))
+    (!alarmed.is_empty()).then(|| failure.because(alarms.join("; ")).hint(hint))
 }
 
 #[cfg(test)]

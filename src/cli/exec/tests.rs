@@ -12,10 +12,10 @@ fn executed(ended: Ended, stdout: &str, stderr: &str) -> Result<Executed, ExecFa
 
 fn away(host: &str) -> Result<Executed, ExecFailure> {
     let failure = Failure::new(Kind::Host, format!("cannot connect to {host}: it is unreachable"));
-    Err(ExecFailure { failure: failure.of(host).at(format!("host {host} (root@10.0.0.9:22)")), may_have_begun: false })
+    Err(ExecFailure { failure: failure.of_host(host).at(format!("host {host} (root@10.0.0.9:22)")), may_have_begun: false })
 }
 
-fn said<'a>(left: &'a [(&'a str, Result<Executed, ExecFailure>)]) -> Vec<(&'a str, &'a Executed)> {
+fn executed_hosts<'a>(left: &'a [(&'a str, Result<Executed, ExecFailure>)]) -> Vec<(&'a str, &'a Executed)> {
     left.iter().filter_map(|(host, left)| Some((*host, left.as_ref().ok()?))).collect()
 }
 
@@ -27,12 +27,12 @@ fn ordered<'a>(left: &'a [(&'a str, Result<Executed, ExecFailure>)]) -> Vec<(&'a
 fn what_hosts_say_alike_is_shown_once_with_all_their_names() {
     let ok = || executed(Ended::Exited(0), "6.1\n", "");
     let left = [("cp1", ok()), ("w2", executed(Ended::Exited(3), "6.1\n", "no\n")), ("cp2", ok()), ("w1", ok()), ("w3", away("w3"))];
-    assert_eq!(text::outputs(&said(&left)), ["cp1, cp2 and w1 (3 hosts):\n6.1\n", "w2, exit code 3:\n6.1\n"]);
-    assert_eq!(text::errors(&said(&left)), ["standard error of w2:\nno\n"]);
+    assert_eq!(text::outputs(&executed_hosts(&left)), ["cp1, cp2 and w1 (3 hosts):\n6.1\n", "w2, exit code 3:\n6.1\n"]);
+    assert_eq!(text::errors(&executed_hosts(&left)), ["standard error of w2:\nno\n"]);
     assert_eq!(text::summary(&ordered(&left)), "exit code 0: 3 hosts; exit code 3: 1 host; not known: 1 host");
     let silent = [("a", executed(Ended::Exited(0), "", "")), ("b", executed(Ended::TimedOut, "", ""))];
-    assert_eq!(text::outputs(&said(&silent)), ["a: no output", "b, ended after its time: no output"]);
-    assert!(text::errors(&said(&silent)).is_empty());
+    assert_eq!(text::outputs(&executed_hosts(&silent)), ["a: no output", "b, ended after its time: no output"]);
+    assert!(text::errors(&executed_hosts(&silent)).is_empty());
 }
 
 #[test]
@@ -41,8 +41,8 @@ fn what_was_cut_says_so_and_is_not_taken_for_what_was_not() {
     if let (_, Ok(cut)) = &mut left[1] {
         (cut.stdout_cut, cut.stderr_cut) = (true, true);
     }
-    assert_eq!(text::outputs(&said(&left)), ["a:\nx\n", "b:\nx\n(cut: the first 256 KiB are shown)\n"]);
-    assert_eq!(text::errors(&said(&left)), ["standard error of a:\ny\n", "standard error of b:\n(cut: the end is shown)\ny\n"]);
+    assert_eq!(text::outputs(&executed_hosts(&left)), ["a:\nx\n", "b:\nx\n(cut: the first 256 KiB are shown)\n"]);
+    assert_eq!(text::errors(&executed_hosts(&left)), ["standard error of a:\ny\n", "standard error of b:\n(cut: the end is shown)\ny\n"]);
 }
 
 #[test]

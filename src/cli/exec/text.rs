@@ -21,9 +21,9 @@ fn title(hosts: &[&str]) -> String {
 }
 
 /// Hosts of which something is equal, in the order of the first of each.
-fn grouped<'a, K: PartialEq>(said: &[(&'a str, &'a Executed)], key: impl Fn(&'a Executed) -> K) -> Vec<(Vec<&'a str>, K)> {
+fn grouped<'a, K: PartialEq>(executed: &[(&'a str, &'a Executed)], key: impl Fn(&'a Executed) -> K) -> Vec<(Vec<&'a str>, K)> {
     let mut groups: Vec<(Vec<&str>, K)> = Vec::new();
-    for (host, left) in said {
+    for (host, left) in executed {
         let of_host = key(left);
         match groups.iter_mut().find(|(_, known)| *known == of_host) {
             Some((hosts, _)) => hosts.push(host),
@@ -34,8 +34,8 @@ fn grouped<'a, K: PartialEq>(said: &[(&'a str, &'a Executed)], key: impl Fn(&'a 
 }
 
 /// Standard output, once for all hosts on which it is the same and the end is too.
-pub(super) fn outputs(said: &[(&str, &Executed)]) -> Vec<String> {
-    let groups = grouped(said, |left| (&left.ended, &left.stdout, left.stdout_cut));
+pub(super) fn outputs(executed: &[(&str, &Executed)]) -> Vec<String> {
+    let groups = grouped(executed, |left| (&left.ended, &left.stdout, left.stdout_cut));
     let text = |(hosts, (ended, stdout, cut)): &(Vec<&str>, (&Ended, &Vec<u8>, bool))| {
         let how = if **ended == Ended::Exited(0) { String::new() } else { format!(", {}", ending(ended)) };
         let head = title(hosts) + &how;
@@ -52,8 +52,8 @@ pub(super) fn outputs(said: &[(&str, &Executed)]) -> Vec<String> {
 }
 
 /// Standard error, once for all hosts on which it is the same.
-pub(super) fn errors(said: &[(&str, &Executed)]) -> Vec<String> {
-    let groups = grouped(said, |left| (&left.stderr, left.stderr_cut));
+pub(super) fn errors(executed: &[(&str, &Executed)]) -> Vec<String> {
+    let groups = grouped(executed, |left| (&left.stderr, left.stderr_cut));
     let text = |(hosts, (stderr, cut)): &(Vec<&str>, (&Vec<u8>, bool))| {
         let cut = if *cut { "(cut: the end is shown)\n" } else { "" };
         format!("standard error of {}:\n{cut}{}", title(hosts), body(stderr))

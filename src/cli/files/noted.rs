@@ -14,7 +14,7 @@ pub(in crate::cli) struct Noted {
 }
 
 impl Noted {
-    pub(in crate::cli) fn of(input: &Input) -> Self {
+    pub(in crate::cli) fn from_input(input: &Input) -> Self {
         let count = |outcomes: &[Outcome]| input.variables.iter().filter(|given| outcomes.contains(&given.outcome)).count();
         Self { idle: count(&[Outcome::NotYet, Outcome::Unknown]), meaningless: count(&[Outcome::NoMeaning]), notices: input.notices.len() }
     }
@@ -26,16 +26,16 @@ impl Noted {
 
     /// The line; none if there is nothing to know. `files` are the options that name the files.
     pub(in crate::cli) fn line(self, files: &str) -> Option<String> {
-        let of = |count: usize, one: &str, more: &str| format!("{count} {}", if count == 1 { one } else { more });
+        let counted = |count: usize, one: &str, more: &str| format!("{count} {}", if count == 1 { one } else { more });
         let mut parts = Vec::new();
         if self.idle > 0 {
-            parts.push(of(self.idle, "variable is not honoured", "variables are not honoured"));
+            parts.push(counted(self.idle, "variable is not honoured", "variables are not honoured"));
         }
         if self.meaningless > 0 {
-            parts.push(of(self.meaningless, "means nothing here", "mean nothing here"));
+            parts.push(counted(self.meaningless, "means nothing here", "mean nothing here"));
         }
         if self.notices > 0 {
-            parts.push(of(self.notices, "notice", "notices"));
+            parts.push(counted(self.notices, "notice", "notices"));
         }
         let all = if self.meaningless > 0 { " --all" } else { "" };
         (!parts.is_empty()).then(|| format!("note: {}; `kokctl validate {files}{all}` says which and why", parts.join(", ")))

@@ -42,12 +42,12 @@ pub(super) fn folder(path: &Path) -> Option<&Path> {
 
 /// What Vagrant says of the machines, and what is noted of each. Where no Cluster says it, the cluster is called so.
 pub(super) fn machines(folder: &Path, cluster: Option<String>) -> Result<Vec<File>, Failure> {
-    let said = ask(folder, &["ssh-config"])?;
-    if !said.is_success {
-        return Err(not_up(folder, &said));
+    let answer = ask(folder, &["ssh-config"])?;
+    if !answer.is_success {
+        return Err(not_up(folder, &answer));
     }
     let name = format!("`vagrant ssh-config` of {}", folder.display());
-    let mut files = vec![read::text(name, said.printed, Role::Machines { cluster })?];
+    let mut files = vec![read::text(name, answer.printed, Role::Machines { cluster })?];
     for (name, path) in noted(folder) {
         files.push(read::one(&path, Role::Machine { name })?);
     }
@@ -55,7 +55,7 @@ pub(super) fn machines(folder: &Path, cluster: Option<String>) -> Result<Vec<Fil
 }
 
 /// What a run of Vagrant came to.
-struct Said {
+struct Printed {
     is_success: bool,
     printed: Vec<u8>,
     /// What it printed on standard error.
@@ -63,7 +63,7 @@ struct Said {
 }
 
 /// Asks Vagrant as whoever gave the folder would, in it.
-fn ask(folder: &Path, arguments: &[&str]) -> Result<Said, Failure> {
+fn ask(folder: &Path, arguments: &[&str]) -> Result<Printed, Failure> {
     let failed = |because: String, hint: &str| {
         Failure::new(Kind::Input, "Vagrant can't be asked for its machines").at(folder.display().to_string()).because(because).hint(hint)
     };
@@ -89,7 +89,7 @@ fn ask(folder: &Path, arguments: &[&str]) -> Result<Said, Failure> {
     let status = child.wait().map_err(|error| failed(error.to_string(), "run `vagrant ssh-config` there and see"))?;
     let printed = printed.map_err(|because| failed(because, "run `vagrant ssh-config` there and see what it prints"))?;
     let errors = errors.and_then(|thread| thread.join().ok()).unwrap_or_default();
-    Ok(Said { is_success: status.success(), printed, errors })
+    Ok(Printed { is_success: status.success(), printed, errors })
 }
 
 /// The beginning of what a program prints; the rest is read too, so that the program can go on.
@@ -101,12 +101,12 @@ fn drained(mut pipe: impl Read) -> String {
 }
 
 /// That Vagrant does not say how machines are reached, with those that are not up.
-fn not_up(folder: &Path, said: &Said) -> Failure {
+fn not_up(folder: &Path, answer: &Printed) -> Failure {
     let failure = Failure::new(Kind::Input, "Vagrant does not say how its machines are reached").at(folder.display().to_string());
-    let states = ask(folder, &["status", "--machine-readable"]).ok().filter(|said| said.is_success);
-    let resting = states.map(|said| resting(&String::from_utf8_lossy(&said.printed))).unwrap_or_default();
+    let states = ask(folder, &["status", "--machine-readable"]).ok().filter(|answer| answer.is_success);
+    let resting = states.map(|answer| resting(&String::from_utf8_lossy(&answer.printed))).unwrap_or_default();
     if resting.is_empty() {
-        let because = format!("`vagrant ssh-config` failed: {}", plain(&said.errors));
+        let because = format!("`vagrant ssh-config` failed: {}", plain(&answer.errors));
         return failure.because(because).hint("run it there, and correct what it says");
     }
     let because = format!("not every machine is up: {}", listed(resting.iter().map(String::as_str)));

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use crate::failure::Failure;
 use crate::inputs::Passwords;
 use clap::Args;
-use source::{Asked, Source};
+use source::{Asked, PasswordSource};
 
 /// What names the file with the password for whoever has no other, as with Ansible.
 const VARIABLE: &str = "ANSIBLE_VAULT_PASSWORD_FILE";
@@ -28,12 +28,12 @@ pub(super) struct VaultArguments {
 impl VaultArguments {
     /// The passwords, or why one of them can't be had.
     pub(super) fn passwords(&self) -> Result<Passwords, Failure> {
-        let mut sources: Vec<Source> = self.ids.iter().map(|id| Source::of_id(id)).collect();
-        sources.extend(self.password_files.iter().map(|path| Source::of_file(path)));
+        let mut sources: Vec<PasswordSource> = self.ids.iter().map(|id| PasswordSource::of_id(id)).collect();
+        sources.extend(self.password_files.iter().map(|path| PasswordSource::of_file(path)));
         // Ansible takes it besides others, too.
         let named = env::var_os(VARIABLE).filter(|path| !path.is_empty());
-        sources.extend(named.map(|path| Source::of_file(Path::new(&path))));
-        let read = sources.iter().map(Source::read).collect::<Result<_, _>>();
+        sources.extend(named.map(|path| PasswordSource::of_file(Path::new(&path))));
+        let read = sources.iter().map(PasswordSource::read).collect::<Result<_, _>>();
         read.map(Passwords::new)
     }
 
@@ -46,7 +46,7 @@ impl VaultArguments {
 
 /// The password that somebody at the terminal types, if somebody is there.
 pub(super) fn of_terminal() -> Option<Result<Passwords, Failure>> {
-    Asked::is_possible().then(|| Source::unnamed().read().map(|password| Passwords::new(vec![password])))
+    Asked::is_possible().then(|| PasswordSource::unnamed().read().map(|password| Passwords::new(vec![password])))
 }
 
 #[cfg(test)]

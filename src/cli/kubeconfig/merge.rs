@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use kok_pki::{MergeChange, MergeError, MergeSummary, NewCluster, Secret, Taken, inspect_kubeconfig, merge_kubeconfig};
+use kok_pki::{MergeChange, MergeError, MergeSummary, NewCluster, SecretText, Taken, inspect_kubeconfig, merge_kubeconfig};
 
 use super::own::{Own, usual};
 use crate::engine::Server;
@@ -20,7 +20,7 @@ pub(super) struct Names<'a> {
 pub(super) fn merge(
     into: Option<&Path>,
     names: &Names<'_>,
-    admin: &Secret,
+    admin: &SecretText,
     server: &Server,
     all: &[Server],
 ) -> Result<Vec<String>, Vec<Failure>> {
@@ -60,10 +60,14 @@ pub(super) fn merge(
         Some(path) => format!("next: kubectl --kubeconfig {} get nodes", path.display()),
         None => "next: kubectl get nodes".to_owned(),
     };
-    Ok([said(name, &path, &summary)].into_iter().chain(closed).chain((summary.change == MergeChange::Added).then_some(next)).collect())
+    Ok([merge_message(name, &path, &summary)]
+        .into_iter()
+        .chain(closed)
+        .chain((summary.change == MergeChange::Added).then_some(next))
+        .collect())
 }
 
-fn said(name: &str, path: &Path, summary: &MergeSummary) -> String {
+fn merge_message(name: &str, path: &Path, summary: &MergeSummary) -> String {
     let path = path.display();
     let before = summary.context_before.as_ref().map(|before| format!(" (before: {before})")).unwrap_or_default();
     match summary.change {

@@ -6,7 +6,7 @@ use std::io::{self, ErrorKind, Write as _};
 use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _, OpenOptionsExt as _, PermissionsExt as _, fchown};
 use std::path::{Path, PathBuf};
 
-use kok_pki::Secret;
+use kok_pki::SecretText;
 
 use crate::failure::{Failure, Kind};
 use crate::randomness::random_bytes;
@@ -32,7 +32,7 @@ pub(super) struct Own {
     file: PathBuf,
     metadata: Option<Metadata>,
     /// What stands in it; nothing if it is missing.
-    pub(super) text: Secret,
+    pub(super) text: SecretText,
     _lock: Lock,
 }
 
@@ -65,7 +65,7 @@ impl Own {
                 .because("it is no text in UTF-8")
                 .hint("mend it, or name another file with --into")
         })?;
-        Ok(Self { name: name.to_owned(), file, metadata, text: Secret::new(text), _lock: lock })
+        Ok(Self { name: name.to_owned(), file, metadata, text: SecretText::new(text), _lock: lock })
     }
 
     /// The mode of a file that others can read or write.
@@ -77,7 +77,7 @@ impl Own {
     ///
     /// # Errors
     /// [`Failure`]; then the file is what it was.
-    pub(super) fn replace(&self, text: &Secret) -> Result<(), Failure> {
+    pub(super) fn replace(&self, text: &SecretText) -> Result<(), Failure> {
         let folder = self.file.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
         let mut hidden = OsString::from(".");
         hidden.push(self.file.file_name().unwrap_or_default());
@@ -93,7 +93,7 @@ impl Own {
         Ok(())
     }
 
-    fn write(&self, path: &Path, text: &Secret) -> io::Result<()> {
+    fn write(&self, path: &Path, text: &SecretText) -> io::Result<()> {
         let mut file = OpenOptions::new().write(true).create_new(true).mode(MODE).open(path)?;
         let now = file.metadata()?;
         if let Some(before) = &self.metadata {

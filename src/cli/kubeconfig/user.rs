@@ -23,7 +23,7 @@ pub(super) struct UserArguments {
 }
 
 /// A user who gets a certificate.
-pub(super) struct Wanted<'a> {
+pub(super) struct WantedUser<'a> {
     pub(super) user: &'a str,
     pub(super) group: Option<&'a str>,
     pub(super) validity: Duration,
@@ -34,7 +34,7 @@ impl UserArguments {
     ///
     /// # Errors
     /// That nobody gets a certificate with this name or group.
-    pub(super) fn wanted(&self) -> Result<Option<Wanted<'_>>, Failure> {
+    pub(super) fn wanted(&self) -> Result<Option<WantedUser<'_>>, Failure> {
         let Some(user) = self.user.as_deref() else { return Ok(None) };
         let group = self.group.as_deref();
         if let Some(because) = refused(user, group) {
@@ -42,7 +42,7 @@ impl UserArguments {
             return Err(failure
                 .hint("name another user or group, and bind it to what it is to do; without --user it is the administrator's kubeconfig"));
         }
-        Ok(Some(Wanted { user, group, validity: self.ttl }))
+        Ok(Some(WantedUser { user, group, validity: self.ttl }))
     }
 }
 

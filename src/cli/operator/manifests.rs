@@ -87,11 +87,11 @@ fn text(arguments: &Arguments) -> Result<String, Failure> {
 fn in_namespace(text: &str, namespace: &str) -> String {
     let lines = text.lines().map(|line| {
         let head = ["  name: kokctl", "--own-namespace=kokctl", "--namespaces=kokctl", "namespace: kokctl"].into_iter();
-        let head = head.filter_map(|said| line.ends_with(said).then(|| line.strip_suffix(NAMESPACE)).flatten()).next();
-        let flow = ["namespace: kokctl}", "namespace: kokctl,"].into_iter().find(|said| line.contains(said));
+        let head = head.filter_map(|namespace_line| line.ends_with(namespace_line).then(|| line.strip_suffix(NAMESPACE)).flatten()).next();
+        let flow = ["namespace: kokctl}", "namespace: kokctl,"].into_iter().find(|namespace_line| line.contains(namespace_line));
         match (head, flow) {
             (Some(head), _) => format!("{head}{namespace}\n"),
-            (None, Some(said)) => format!("{}\n", line.replace(said, &said.replace(NAMESPACE, namespace))),
+            (None, Some(namespace_line)) => format!("{}\n", line.replace(namespace_line, &namespace_line.replace(NAMESPACE, namespace))),
             (None, None) => format!("{line}\n"),
         }
     });

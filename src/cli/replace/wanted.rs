@@ -11,7 +11,7 @@ use crate::engine::Silent;
 use crate::failure::{Failure, Kind};
 
 /// Who is replaced.
-pub(super) struct Wanted {
+pub(super) struct WantedReplacement {
     /// The cluster of the file; where another host takes the place of one, without the latter.
     pub(super) cluster: Cluster,
     pub(super) hosts: Vec<String>,
@@ -39,7 +39,7 @@ impl With {
     }
 }
 
-pub(super) fn wanted(arguments: &Arguments) -> Result<Wanted, Vec<Failure>> {
+pub(super) fn wanted(arguments: &Arguments) -> Result<WantedReplacement, Vec<Failure>> {
     let Nodes { hosts: given, files, extra, .. } = &arguments.nodes;
     let leaves = |input: &Input| match (&arguments.with, given.as_slice()) {
         (Some(_), given) => given.to_vec(),
@@ -71,7 +71,7 @@ pub(super) fn wanted(arguments: &Arguments) -> Result<Wanted, Vec<Failure>> {
         let failure = failure.because("it is reached, drained and cleaned by what stands there");
         return Err(vec![failure.hint(format!("put the line of {old} back; or, if it is gone for good, add --dead"))]);
     }
-    Ok(Wanted { cluster, hosts, with, silent, agreed })
+    Ok(WantedReplacement { cluster, hosts, with, silent, agreed })
 }
 
 /// One host in the place of one.
@@ -104,7 +104,7 @@ mod tests {
     #![allow(clippy::unwrap_used, clippy::panic, reason = "these are tests")]
 
     use super::super::super::test_files::read_line;
-    use super::{Failure, Silent, Wanted, With, wanted};
+    use super::{Failure, Silent, WantedReplacement, With, wanted};
 
     const FILES: &str = "apiVersion: kubean.io/v1alpha1\nkind: Cluster\nmetadata: {name: c}\nspec:\n  kubernetesVersion: 1.37.1\n  hosts:\n
   - {name: cp1, address: 10.0.0.11, roles: [control-plane]}\n  - {name: cp2, address: 10.0.0.12, roles: [control-plane]}\n
@@ -113,11 +113,11 @@ mod tests {
 
     const CP6: &str = "  - {name: cp6, address: 10.0.0.16, roles: [control-plane]}\n";
 
-    fn read(more: &str, operation: &str, line: &[&str]) -> Result<Wanted, Failure> {
+    fn read(more: &str, operation: &str, line: &[&str]) -> Result<WantedReplacement, Failure> {
         read_line(&format!("{FILES}{more}"), ("replace", operation), line, wanted)
     }
 
-    fn names(wanted: &Wanted) -> Vec<&str> {
+    fn names(wanted: &WantedReplacement) -> Vec<&str> {
         wanted.cluster.hosts.iter().map(|host| host.name.as_str()).collect()
     }
 

@@ -62,14 +62,14 @@ fn a_plan_is_written_for_its_owner_and_read_again() {
     fs::write(&path, "").unwrap();
     for (at, cluster) in [(&path, "berlin"), (&path, "paris"), (&link, "rome")] {
         let document = document(|it| it["inputs"]["cluster"] = json!(cluster));
-        Place::new(at).unwrap_or_else(|failures| panic!("{failures:?}")).write(&document).unwrap();
+        PlanPlace::new(at).unwrap_or_else(|failures| panic!("{failures:?}")).write(&document).unwrap();
         assert_eq!(SavedPlan::read(&path).unwrap_or_else(|failures| panic!("{failures:?}")).document, document);
         assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o7777, 0o600);
     }
     assert!(fs::symlink_metadata(&link).unwrap().is_symlink());
     assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 2, "nothing else is left");
     let new = folder.path().join("new.plan");
-    assert_eq!(Place::new(&new).map(|place| place.path().to_owned()).ok(), Some(new));
+    assert_eq!(PlanPlace::new(&new).map(|place| place.path().to_owned()).ok(), Some(new));
 }
 
 #[test]
@@ -86,7 +86,7 @@ fn what_is_no_place_for_a_plan_is_refused_and_stays() {
         (at("none/a.plan"), "there is no folder"),
         (at("cluster.yaml/a.plan"), "Not a directory"),
     ] {
-        let failure = only(Place::new(&path));
+        let failure = only(PlanPlace::new(&path));
         assert!(failure.because.as_deref().unwrap().contains(because), "{failure}");
     }
     assert_eq!(fs::read_to_string(at("cluster.yaml")).unwrap(), "kind: Cluster\n");
@@ -96,7 +96,7 @@ fn what_is_no_place_for_a_plan_is_refused_and_stays() {
 #[test]
 fn a_plan_that_can_not_be_written_leaves_nothing() {
     let folder = tempfile::tempdir().unwrap();
-    let place = Place(folder.path().join("none/a.plan"));
+    let place = PlanPlace(folder.path().join("none/a.plan"));
     assert!(only(place.write(&document(|_| {}))).what.contains("can't be saved"));
     assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
 }

@@ -30,15 +30,16 @@ pub(super) struct Backups {
 
 impl Backups {
     /// Of each place that the file names; none where it has no schedule.
-    pub(super) async fn of(cluster: &Cluster) -> Vec<Self> {
+    pub(super) async fn find_all(cluster: &Cluster) -> Vec<Self> {
         let backup = &cluster.settings.backup;
         let Some(schedule) = &backup.schedule else { return Vec::new() };
         let (home, mut all) = (process::home(), Vec::new());
         if let Some(folder) = &backup.folder {
             let path = beside(&folder.origin, &folder.path, home.as_deref());
             let found = BackupPlace::at(&path).and_then(|place| place.list(Some(&cluster.name)));
-            let newest =
-                |found: Vec<crate::backup::Found>| found.iter().filter(|found| found.looks_whole).map(|found| found.name.seconds).max();
+            let newest = |found: Vec<crate::backup::FoundBackup>| {
+                found.iter().filter(|found| found.looks_whole).map(|found| found.name.seconds).max()
+            };
             all.push(Self::judged(path.display().to_string(), schedule, found.map(newest)));
         }
         match engine::bucket_of(cluster, home.as_deref()) {
@@ -112,27 +113,27 @@ mod tests {
 
     use super::*;
 
-    fn of(folder: &std::path::Path, schedule: &str) -> Option<Backups> {
+    fn backups_in(folder: &std::path::Path, schedule: &str) -> Option<Backups> {
         let text = format!(
             "apiVersion: kubeonkube.clay.io/v1alpha1\nkind: Cluster\nmetadata: {{name: demo}}\nspec:\n  kubernetesVersion: 1.37.1\n  \
              backup: {{to: {{folder: {}}}, encrypt: false{schedule}}}\n  hosts: [{{name: cp1, address: 10.0.0.11, roles: [control-plane]}}]\n",
             folder.display()
         );
         let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
-        runtime.block_on(Backups::of(&kok_crds::read_cluster("f", &text).unwrap())).pop()
+        runtime.block_on(Backups::find_all(&kok_crds::read_cluster("f", &text).unwrap())).pop()
     }
 
     #[test]
     fn what_is_there_is_told() {
         let folder = tempfile::tempdir().unwrap();
-        assert_eq!(of(folder.path(), ""), None, "without a schedule nothing is due");
+        assert_eq!(backups_in(folder.path(), ""), None, "without a schedule nothing is due");
         let daily = ", schedule: '@daily'";
-        let none = of(folder.path(), daily).unwrap();
+        let none = backups_in(folder.path(), daily).unwrap();
         assert!(none.line(0).contains("there is none in") && none.warning().unwrap().one_line().contains("ever made"));
         let cut = folder.path().join("demo-20261126T232149Z.kokctl-backup");
         std::fs::write(&cut, "what is no backup").unwrap();
-        assert_eq!(of(folder.path(), daily).unwrap(), none, "what is damaged is none");
-        let away = of(&folder.path().join("away"), daily).unwrap();
+        assert_eq!(backups_in(folder.path(), daily).unwrap(), none, "what is damaged is none");
+        let away = backups_in(&folder.path().join("away"), daily).unwrap();
         assert!(away.warning().is_none() && away.line(0).contains("can't be seen from here"));
     }
 

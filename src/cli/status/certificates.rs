@@ -51,12 +51,12 @@ pub(super) fn warnings(certificates: &[Certificate]) -> Vec<Failure> {
 
 fn warning(which: &[&Certificate], what: String) -> Option<Failure> {
     let host = &which.first()?.host;
-    let said = |it: &&Certificate| match &it.problem {
+    let text = |it: &&Certificate| match &it.problem {
         Some(problem) => format!("{}: {problem}", it.path),
         None => format!("{} until {}", it.name, day_of(it)),
     };
-    let failure = Failure::new(Kind::Host, what).of(host).at(format!("host {host}: /etc/kubernetes/pki"));
-    Some(failure.because(which.iter().map(said).collect::<Vec<_>>().join(", ")).hint(hint(which)))
+    let failure = Failure::new(Kind::Host, what).of_host(host).at(format!("host {host}: /etc/kubernetes/pki"));
+    Some(failure.because(which.iter().map(text).collect::<Vec<_>>().join(", ")).hint(hint(which)))
 }
 
 /// What is done about them. On one host some may be ours, some somebody else's, and some no renewal's at all.

@@ -9,13 +9,16 @@ use crate::state::LastRehearsal;
 /// In one line.
 pub(super) fn line(last: &LastRehearsal, now: i64) -> String {
     let ago = crate::cli::backup::age(now - last.rehearsed);
-    let of = moment(last.made, "%Y-%m-%d %H:%M UTC");
+    let made_at = moment(last.made, "%Y-%m-%d %H:%M UTC");
     match last.faults.as_slice() {
         [] => {
             let objects = count(usize::try_from(last.objects).unwrap_or(usize::MAX), "object");
-            format!("rehearsal: the backup of {of} was restored for trial {ago} ago on {}, {objects} in {:.0} s", last.host, last.seconds)
+            format!(
+                "rehearsal: the backup of {made_at} was restored for trial {ago} ago on {}, {objects} in {:.0} s",
+                last.host, last.seconds
+            )
         }
-        _ => format!("rehearsal: the backup of {of} could not be restored for trial, {ago} ago on {}", last.host),
+        _ => format!("rehearsal: the backup of {made_at} could not be restored for trial, {ago} ago on {}", last.host),
     }
 }
 

@@ -13,8 +13,8 @@ pub(super) fn lines(versions: &Versions) -> Vec<String> {
         true => "control planes work as the version of before: `kokctl upgrade --finish` goes on, `kokctl upgrade --take-back` leads back",
         false => "an upgrade has not come to its end, which `kokctl upgrade` goes on with",
     };
-    let said = format!("versions: Kubernetes {} run side by side: {word}", several.join(" and "));
-    [said].into_iter().chain(versions.table().lines().map(|line| format!("  {line}"))).collect()
+    let summary = format!("versions: Kubernetes {} run side by side: {word}", several.join(" and "));
+    [summary].into_iter().chain(versions.table().lines().map(|line| format!("  {line}"))).collect()
 }
 
 #[cfg(test)]

@@ -60,7 +60,7 @@ fn tell(events: &Events) {
 }
 
 /// What a run ends with that is told to a collector at this address, which has so long to answer.
-fn told(address: &str, patience: Duration) -> Option<String> {
+fn message_after_export(address: &str, patience: Duration) -> Option<String> {
     let settings = Settings { endpoint: Some(address), named_by: ENDPOINTS[1], patience, service: Some("kokctl"), queue: None };
     let traces = Traces::start(settings, Vec::new()).unwrap();
     let guard = tracing::subscriber::set_default(tracing_subscriber::registry().with(traces.layer()));
@@ -76,7 +76,7 @@ fn told(address: &str, patience: Duration) -> Option<String> {
 #[test]
 fn a_run_is_a_tree_of_its_hosts_and_steps() {
     let (address, received, _runtime) = collector(StatusCode::OK);
-    assert_eq!(told(&address, Duration::from_millis(TIMEOUT)), None);
+    assert_eq!(message_after_export(&address, Duration::from_millis(TIMEOUT)), None);
     let (kind, body) = received.recv().unwrap();
     assert_eq!(kind, "application/x-protobuf");
     let mut all = ExportTraceServiceRequest::decode(body).unwrap().resource_spans;
@@ -98,12 +98,12 @@ fn a_run_is_a_tree_of_its_hosts_and_steps() {
 fn that_nobody_takes_them_is_told_at_the_end() {
     let patience = Duration::from_millis(TIMEOUT);
     let (address, _received, _runtime) = collector(StatusCode::FORBIDDEN);
-    assert!(told(&address, patience).unwrap().contains("403"));
+    assert!(message_after_export(&address, patience).unwrap().contains("403"));
     let nobody = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
-    let why = told(&format!("http://somebody:hunter2@{nobody}/v1/traces"), patience).unwrap();
+    let why = message_after_export(&format!("http://somebody:hunter2@{nobody}/v1/traces"), patience).unwrap();
     assert!(why.to_lowercase().contains("refused") && !why.contains("hunter2"), "{why}");
     let silent = TcpListener::bind("127.0.0.1:0").unwrap();
-    let why = told(&format!("http://{}/v1/traces", silent.local_addr().unwrap()), Duration::from_millis(300)).unwrap();
+    let why = message_after_export(&format!("http://{}/v1/traces", silent.local_addr().unwrap()), Duration::from_millis(300)).unwrap();
     assert!(why.contains("timed out"), "{why}");
 }
 
@@ -113,13 +113,13 @@ fn what_a_collector_refuses_of_what_it_takes_is_told() {
         let partial = ExportTracePartialSuccess { rejected_spans, error_message: message.to_owned() };
         let answer = ExportTraceServiceResponse { partial_success: Some(partial) }.encode_to_vec();
         let (address, _received, _runtime) = collector(answer);
-        told(&address, Duration::from_millis(TIMEOUT))
+        message_after_export(&address, Duration::from_millis(TIMEOUT))
     };
     assert_eq!(told_of(3, "the quota\u{1b}[2J is used up\n").unwrap(), "the collector has refused 3 spans: the quota[2J is used up");
     assert_eq!(told_of(0, "use another port").unwrap(), "the collector warns: use another port");
     assert_eq!(told_of(0, ""), None);
     let (address, _received, _runtime) = collector("{\"partialSuccess\":{}}");
-    assert_eq!(told(&address, Duration::from_millis(TIMEOUT)), None, "what can't be read refuses nothing");
+    assert_eq!(message_after_export(&address, Duration::from_millis(TIMEOUT)), None, "what can't be read refuses nothing");
 }
 
 #[test]

@@ -87,7 +87,7 @@ fn kubelet_words(cluster: &Cluster, stage: &Stage, hosts: &str) -> String {
     let workers = cluster.nodes().filter(|host| !host.roles.control_plane && stage.hosts.contains(&host.name)).count();
     let at_once = match workers {
         0 | 1 => String::new(),
-        workers => format!(", {} at a time of the workers", stage.cluster.settings.serial.of(workers)),
+        workers => format!(", {} at a time of the workers", stage.cluster.settings.serial.count_of(workers)),
     };
     let minutes = cluster.settings.drains.timeout.unwrap_or(kok_tasks::drain::DrainSettings::TIMEOUT).as_secs().div_ceil(60);
     let wave = stage.cluster.wave();

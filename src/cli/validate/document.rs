@@ -135,7 +135,7 @@ fn variable(given: &Given) -> VariableDocument<'_> {
     VariableDocument { name, value, at: position.to_string(), effect: Outcome::as_str(*outcome), because, hosts: *hosts }
 }
 
-fn message<W>(said: &Message<W>) -> MessageDocument<'_> {
-    let at = said.position.as_ref().map(ToString::to_string);
-    MessageDocument { what: &said.message, at, because: said.because.as_deref(), hint: said.hint.as_deref() }
+fn message<W>(message: &Message<W>) -> MessageDocument<'_> {
+    let at = message.position.as_ref().map(ToString::to_string);
+    MessageDocument { what: &message.message, at, because: message.because.as_deref(), hint: message.hint.as_deref() }
 }

@@ -9,7 +9,7 @@ use kok_crds::{File, Input, Outcome, Role, read_input};
 use kok_tasks::bundle::INDEX;
 
 use super::text::of_variables;
-use super::{Arguments, BundleFolder, Document, compare, is_valid, run, told};
+use super::{Arguments, BundleFolder, Document, compare, is_valid, operation_line, run};
 use crate::failure::Failure;
 use crate::remote::tests::harness::keygen;
 
@@ -115,7 +115,7 @@ spec: {cluster: c, actionType: playbook, action: reset.yml}
 status: {status: Succeeded}
 ";
     let input = read("c.yaml", text.to_owned());
-    let lines: Vec<String> = input.operations.iter().map(told).collect();
+    let lines: Vec<String> = input.operations.iter().map(operation_line).collect();
     assert_eq!(
         lines,
         ["operation o: ping (`kokctl check`), cluster (`kokctl plan`)", "operation old, which has ended: reset (`kokctl reset`)"]

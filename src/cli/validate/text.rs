@@ -4,7 +4,7 @@ use kok_crds::model::Cluster;
 use kok_crds::{Given, Input, Outcome, count, counted};
 use kok_tasks::documents::joined;
 
-use super::{is_valid, releases, roles, told};
+use super::{is_valid, operation_line, releases, roles};
 use crate::artifacts::BundleFolder;
 use crate::failure::printable;
 use crate::ui::line;
@@ -23,7 +23,7 @@ pub(super) fn show(input: &Input, bundle: Option<&BundleFolder>, (all, options):
             None => line(&format!("the bundle has to have Kubernetes {}; with --bundle this is looked at too", cluster.kubernetes_version)),
         }
     }
-    operations.iter().for_each(|operation| line(&told(operation)));
+    operations.iter().for_each(|operation| line(&operation_line(operation)));
     of_variables(variables, (all, options)).iter().for_each(|text| line(text));
     notices.iter().for_each(|notice| line(&format!("\n{}", printable(&notice.to_string()))));
     // What is wrong follows, on the other stream.
@@ -57,7 +57,7 @@ fn needs_attention(outcome: Outcome) -> bool {
 
 /// How many there are of each kind, the harmless ones first.
 fn kinds(variables: &[Given]) -> String {
-    let of = |outcome| variables.iter().filter(|given| given.outcome == outcome).count();
+    let number_of = |outcome| variables.iter().filter(|given| given.outcome == outcome).count();
     let kinds = [
         (Outcome::Honoured, "honoured"),
         (Outcome::Anyway, "so anyway"),
@@ -68,7 +68,7 @@ fn kinds(variables: &[Given]) -> String {
         (Outcome::Unknown, "unknown"),
         (Outcome::Refused, "refused"),
     ];
-    let some = kinds.into_iter().map(|(outcome, words)| (of(outcome), words)).filter(|(count, _)| *count > 0);
+    let some = kinds.into_iter().map(|(outcome, words)| (number_of(outcome), words)).filter(|(count, _)| *count > 0);
     some.map(|(count, words)| format!("{count} {words}")).collect::<Vec<_>>().join(", ")
 }
 

@@ -9,7 +9,7 @@ use kok_tasks::digest::sha256;
 use kok_tasks::documents::{encryption_keys, kms_plugins};
 use zeroize::Zeroizing;
 
-use crate::backup::Contents;
+use crate::backup::BackupContents;
 use crate::engine::context::Context;
 use crate::failure::{Failure, Kind};
 use crate::remote::Script;
@@ -61,7 +61,7 @@ pub(in super::super) async fn check_hosts(
     context: &Context,
     cluster: &Cluster,
     own: &[&str],
-    backup: &Contents,
+    backup: &BackupContents,
 ) -> Result<(), Vec<Failure>> {
     let wanted = |name: &str| own.contains(&name) && cluster.host(name).is_some_and(|host| host.roles.control_plane);
     let (links, unreachable) = connect_each(cluster, wanted, &context.transport, &context.events).await?;
@@ -80,7 +80,7 @@ pub(in super::super) async fn check_hosts(
     if failures.is_empty() { Ok(()) } else { Err(failures) }
 }
 
-pub(super) fn of_backup(backup: &Contents) -> Trusts {
+pub(super) fn of_backup(backup: &BackupContents) -> Trusts {
     let (keys, authorities) = (&backup.keys, backup.keys.authorities());
     Trusts {
         authorities: AuthorityKind::ALL

@@ -8,7 +8,7 @@ use kok_pki::AuthorityKind;
 use kok_tasks::backup::{Rehearsed, Rehearsing, fits_host};
 
 use super::hosts::{of_backup, of_host, texts};
-use crate::backup::Contents;
+use crate::backup::BackupContents;
 use crate::engine::context::Context;
 use crate::event::EventKind;
 use crate::failure::{Failure, Kind};
@@ -28,7 +28,7 @@ pub struct RehearsalRequest<'a> {
     /// The control plane on which it is tried; by default the last one of the file that answers.
     pub host: Option<&'a str>,
     /// The backup.
-    pub contents: &'a Contents,
+    pub contents: &'a BackupContents,
     /// Its snapshot.
     pub snapshot: &'a Path,
 }
@@ -82,12 +82,12 @@ async fn connected(context: &Context, request: &RehearsalRequest<'_>) -> Result<
         return Err(unreachable.into_values().collect());
     }
     let Some(host) = last else { return Err(unreachable.into_values().collect()) };
-    unreachable.into_values().for_each(|failure| context.events.send(EventKind::Warning(failure.told())));
+    unreachable.into_values().for_each(|failure| context.events.send(EventKind::Warning(failure.to_record())));
     Ok((links, host))
 }
 
 async fn tried(link: &Link, request: &RehearsalRequest<'_>) -> Result<Result<Rehearsed, Failure>, Failure> {
-    let Contents { manifest, keys, encryption, snapshot_sha256 } = request.contents;
+    let BackupContents { manifest, keys, encryption, snapshot_sha256 } = request.contents;
     let authorities = keys.authorities();
     let (key, public) = (authorities.service_account().pem(), authorities.token_keys());
     let rehearsing = Rehearsing {

@@ -7,7 +7,7 @@ use kok_tasks::plan::Seen;
 use kok_tasks::preconditions::{self, Examined, Finding, Weight};
 use serde::Serialize;
 
-use crate::event::Told;
+use crate::event::FailureRecord;
 use crate::failure::{Failure, Kind};
 
 /// What the checks say together.
@@ -72,7 +72,7 @@ pub struct CheckFinding {
     pub status: CheckStatus,
     /// What, for people.
     #[serde(flatten)]
-    pub told: Told,
+    pub record: FailureRecord,
 }
 
 pub(super) fn report((cluster, chosen): (&Cluster, &Cluster), seen: &Seen, unreachable: &[Failure], held: Vec<Failure>) -> CheckReport {
@@ -129,12 +129,12 @@ impl From<Examined> for CheckResult {
 impl From<Finding> for CheckFinding {
     fn from(Finding { weight, refusal }: Finding) -> Self {
         let status = if weight == Weight::Refusal { CheckStatus::Failed } else { CheckStatus::Warning };
-        Self { status, told: Failure::refusal(Kind::Host, refusal).told() }
+        Self { status, record: Failure::refusal(Kind::Host, refusal).to_record() }
     }
 }
 
 impl From<Failure> for CheckFinding {
     fn from(failure: Failure) -> Self {
-        Self { status: CheckStatus::Failed, told: failure.told() }
+        Self { status: CheckStatus::Failed, record: failure.to_record() }
     }
 }

@@ -43,7 +43,7 @@ pub enum RecoveryStanding {
 }
 
 /// What is to be done about etcd now.
-pub(in super::super) enum Next<'a> {
+pub(in super::super) enum RecoveryAction<'a> {
     /// A recovery is begun, and is at its first stage.
     Begin(&'a Recovery),
     /// The one that has begun goes on with a stage.
@@ -55,7 +55,7 @@ pub(in super::super) enum Next<'a> {
 }
 
 /// By what a plan is made besides the hosts.
-pub(in super::super) struct Means<'a> {
+pub(in super::super) struct RecoveryMeans<'a> {
     pub(in super::super) cluster: &'a Cluster,
     pub(in super::super) bundle: &'a BundleFolder,
     pub(in super::super) given: &'a Given,
@@ -97,20 +97,20 @@ pub async fn survey(context: &Context, cluster: &Cluster, lost: &[String], (id, 
 
 /// Makes the plan of what is next, with the recovery that it is of; none of any where there is nothing left to do of one, and etcd works.
 pub(in super::super) async fn recover(
-    means: &Means<'_>,
-    next: Next<'_>,
+    means: &RecoveryMeans<'_>,
+    next: RecoveryAction<'_>,
     tolerance: Tolerance,
     context: &Context,
 ) -> Result<(Planned, Option<Recovery>), Vec<Failure>> {
-    let Means { cluster, bundle, given, snapshot, lost } = *means;
+    let RecoveryMeans { cluster, bundle, given, snapshot, lost } = *means;
     let now_seconds = Clock::seconds();
     let (mut observed, begun) = members(cluster, lost, tolerance, context).await?;
     let failed = |refusals: Vec<Refusal>| Err(refused(Kind::Host)(refusals));
     let recovery = match (&next, begun) {
         // A plan may have to be made anew.
-        (Next::Begin(recovery), Some(begun)) if begun.id == recovery.id => begun,
-        (Next::Begin(_), Some(begun)) => return failed(vec![has_begun(&begun)]),
-        (Next::Begin(recovery), None) => {
+        (RecoveryAction::Begin(recovery), Some(begun)) if begun.id == recovery.id => begun,
+        (RecoveryAction::Begin(_), Some(begun)) => return failed(vec![has_begun(&begun)]),
+        (RecoveryAction::Begin(recovery), None) => {
             let mut refusals = begins(cluster, lost, recovery.origin.replaces(), &observed.seen);
             refusals.extend(preconditions::check_chosen(recovery, &recovery::candidates(cluster, &observed.seen)));
             if !refusals.is_empty() {
@@ -118,22 +118,22 @@ pub(in super::super) async fn recover(
             }
             (*recovery).clone()
         }
-        (Next::GoOnFrom(origin), Some(begun)) if !is_same(&begun.origin, origin) => return failed(vec![another(&begun)]),
-        (Next::GoOnFrom(_), None) => return failed(vec![no_restore()]),
-        (Next::GoOn(_) | Next::GoOnFrom(_) | Next::TakeBack, Some(begun)) => begun,
-        (Next::GoOn(_), None) if cluster.etcd_hosts().any(|host| preconditions::etcd_works(&host.name, &observed.seen)) => {
+        (RecoveryAction::GoOnFrom(origin), Some(begun)) if !is_same(&begun.origin, origin) => return failed(vec![another(&begun)]),
+        (RecoveryAction::GoOnFrom(_), None) => return failed(vec![no_restore()]),
+        (RecoveryAction::GoOn(_) | RecoveryAction::GoOnFrom(_) | RecoveryAction::TakeBack, Some(begun)) => begun,
+        (RecoveryAction::GoOn(_), None) if cluster.etcd_hosts().any(|host| preconditions::etcd_works(&host.name, &observed.seen)) => {
             return Ok((observed.planned(Plan::default(), Vec::new(), now_seconds), None));
         }
-        (Next::GoOn(_) | Next::TakeBack, None) => return failed(vec![none_has_begun()]),
+        (RecoveryAction::GoOn(_) | RecoveryAction::TakeBack, None) => return failed(vec![none_has_begun()]),
     };
     let Given { token, new_cluster_id, prune } = given;
     let inputs = Inputs { cluster, bundle: bundle.bundle(), token_id: &token.id, new_cluster_id, now_seconds, prune: *prune };
     let wanted = Recovering { recovery: &recovery, snapshot };
     let plan = observed.repeat(|seen| match next {
-        Next::Begin(_) => plan::recover(&inputs, wanted, RecoveryStage::Aside, seen),
-        Next::GoOnFrom(_) => plan::recover(&inputs, wanted, RecoveryStage::Aside, seen),
-        Next::GoOn(stage) => plan::recover(&inputs, wanted, stage, seen),
-        Next::TakeBack => plan::take_back(cluster, &recovery, seen),
+        RecoveryAction::Begin(_) => plan::recover(&inputs, wanted, RecoveryStage::Aside, seen),
+        RecoveryAction::GoOnFrom(_) => plan::recover(&inputs, wanted, RecoveryStage::Aside, seen),
+        RecoveryAction::GoOn(stage) => plan::recover(&inputs, wanted, stage, seen),
+        RecoveryAction::TakeBack => plan::take_back(cluster, &recovery, seen),
     });
     let plan = plan.await?;
     Ok((observed.planned(plan, Vec::new(), now_seconds), Some(recovery)))

@@ -1,7 +1,7 @@
 //! The plan of a stage on the way to another key to encrypt with, or to another way to encrypt.
 
 use kok_crds::model::Cluster;
-use kok_tasks::encryption::Target;
+use kok_tasks::encryption::LayoutTarget;
 use kok_tasks::observe::Look;
 use kok_tasks::plan::{self, EncryptionChange, KeyRotation, KeyStage};
 
@@ -14,10 +14,10 @@ use crate::failure::{Failure, Kind};
 /// to answer; hosts of etcd are asked for the authority that an escrow has beside the keys.
 pub(in crate::engine) async fn replace_key(
     cluster: &Cluster,
-    (target, stage): (Option<&Target>, KeyStage),
+    (target, stage): (Option<&LayoutTarget>, KeyStage),
     tolerance: Tolerance,
     context: &Context,
-) -> Result<(Planned, Target), Vec<Failure>> {
+) -> Result<(Planned, LayoutTarget), Vec<Failure>> {
     let (observed, now_seconds) = looked(cluster, false, tolerance, context).await?;
     let chosen = plan::key_to_encrypt_with(cluster, &observed.seen, now_seconds).map_err(refused(Kind::Host))?;
     let target = target.cloned().unwrap_or(chosen);

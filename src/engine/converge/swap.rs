@@ -36,10 +36,10 @@ pub(in super::super) async fn swap(
         observed.looks.entry(host.name.clone()).or_default().add_others(&looks_at_leaving(host));
     }
     observed.ask(|host| removal.hosts.iter().any(|name| name == host)).await?;
-    Ok(of(cluster, &present(cluster, removal.hosts, &observed.seen), removal.hosts))
+    Ok(find_swap(cluster, &present(cluster, removal.hosts, &observed.seen), removal.hosts))
 }
 
-fn of(cluster: &Cluster, is: &Cluster, chosen: &[String]) -> Option<Swap> {
+fn find_swap(cluster: &Cluster, is: &Cluster, chosen: &[String]) -> Option<Swap> {
     let was_plane = |host: &Host| is.host(&host.name).is_some_and(|is| is.roles.control_plane);
     let is_chosen = |host: &&Host| chosen.contains(&host.name);
     let ceases = |host: &Host| !host.roles.control_plane && was_plane(host);
@@ -64,7 +64,7 @@ mod tests {
     use kok_crds::model::{Cluster, Roles};
     use kok_crds::read_cluster;
 
-    use super::{Swap, of};
+    use super::{Swap, find_swap};
 
     const FILE: &str =
         "apiVersion: kubeonkube.clay.io/v1alpha1\nkind: Cluster\nmetadata: {name: c}\nspec:\n  kubernetesVersion: 1.37.1\n  hosts:\n";
@@ -95,9 +95,9 @@ mod tests {
     fn who_becomes_a_control_plane_does_before_another_one_ceases_to_be_one() {
         let file = cluster(&[PLANE, PLANE, "worker", PLANE]);
         let chosen = ["h2".to_owned(), "h3".to_owned()];
-        let swap = of(&file, &now(&file, &["h0", "h1", "h2"]), &chosen).unwrap();
+        let swap = find_swap(&file, &now(&file, &["h0", "h1", "h2"]), &chosen).unwrap();
         assert_eq!((swap.first.as_slice(), swap.then.as_slice(), members(&swap)), (&chosen[1..], &chosen[..1], 4));
-        assert!(of(&file, &now(&file, &["h0", "h1", "h3"]), &chosen).is_none(), "nobody ceases");
+        assert!(find_swap(&file, &now(&file, &["h0", "h1", "h3"]), &chosen).is_none(), "nobody ceases");
     }
 
     /// Both in one go would leave etcd with fewer members than before.
@@ -105,7 +105,7 @@ mod tests {
     fn the_same_typed_again_after_the_first_has_joined_is_no_other_way() {
         let file = cluster(&[PLANE, PLANE, "worker", PLANE]);
         let chosen = ["h2".to_owned(), "h3".to_owned()];
-        let swap = of(&file, &now(&file, &["h0", "h1", "h2", "h3"]), &chosen).unwrap();
+        let swap = find_swap(&file, &now(&file, &["h0", "h1", "h2", "h3"]), &chosen).unwrap();
         assert_eq!((swap.first.as_slice(), swap.then.as_slice(), members(&swap)), (&chosen[1..], &chosen[..1], 4));
     }
 
@@ -113,6 +113,6 @@ mod tests {
     fn etcd_never_has_more_members_than_it_may() {
         let file = cluster(&[PLANE, PLANE, PLANE, PLANE, PLANE, PLANE, PLANE, "worker"]);
         let chosen = ["h6".to_owned(), "h7".to_owned()];
-        assert!(of(&file, &now(&file, &["h0", "h1", "h2", "h3", "h4", "h5", "h7"]), &chosen).is_none());
+        assert!(find_swap(&file, &now(&file, &["h0", "h1", "h2", "h3", "h4", "h5", "h7"]), &chosen).is_none());
     }
 }

@@ -50,12 +50,12 @@ pub(in super::super) async fn take_out(
     let leaving: Vec<&str> = removal.hosts.iter().map(String::as_str).collect();
     let is = present(cluster, removal.hosts, &observed.seen);
     let snapshot = of_etcd.then(|| snapshot::decide(&is.without(&leaving), &observed.seen));
-    Ok((observed.of(&is).planned(plan, Vec::new(), Clock::seconds()), dead, snapshot))
+    Ok((observed.with_cluster(&is).planned(plan, Vec::new(), Clock::seconds()), dead, snapshot))
 }
 
 impl<'a> Observed<'a> {
     /// The same of the cluster as it is.
-    fn of<'b>(self, cluster: &'b Cluster) -> Observed<'b>
+    fn with_cluster<'b>(self, cluster: &'b Cluster) -> Observed<'b>
     where
         'a: 'b,
     {

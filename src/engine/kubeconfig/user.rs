@@ -4,7 +4,8 @@ use std::time::Duration;
 
 use kok_crds::model::Cluster;
 use kok_pki::{
-    CertificateFacts, Credentials, KeyAlgorithm, Secret, client_request, inspect_certificate, inspect_kubeconfig, kubeconfig, matches_key,
+    CertificateFacts, Credentials, KeyAlgorithm, SecretText, client_request, inspect_certificate, inspect_kubeconfig, kubeconfig,
+    matches_key,
 };
 use kok_tasks::user_certificate::{NOT_SIGNED, script};
 
@@ -82,7 +83,7 @@ async fn signed(link: &Link, request_pem: &str, validity: Duration) -> Result<St
 }
 
 /// What a host says is believed only if it is of the key that was made here.
-fn judged(certificate: &str, key: &Secret) -> Result<CertificateFacts, String> {
+fn judged(certificate: &str, key: &SecretText) -> Result<CertificateFacts, String> {
     match matches_key(certificate, key) {
         Ok(true) => inspect_certificate(certificate).map_err(|error| error.to_string()),
         Ok(false) => Err("it is of another key".to_owned()),

@@ -57,14 +57,14 @@ pub(super) fn certificates(cluster: &Cluster, seen: &Seen, now: i64) -> Vec<Cert
             Some(path) if issued.contains(&path) => Renewal::Issued,
             _ => Renewal::Kokctl,
         };
-        let certificate = |it: Validity| Certificate { renewal: renewal(&it.path), ..Certificate::of(&host.name, it, now) };
-        validity::of(seen.observations(&host.name)).into_iter().map(certificate).collect::<Vec<_>>()
+        let certificate = |it: Validity| Certificate { renewal: renewal(&it.path), ..Certificate::from_validity(&host.name, it, now) };
+        validity::certificate_validities(seen.observations(&host.name)).into_iter().map(certificate).collect::<Vec<_>>()
     };
     hosts.flat_map(of_host).collect()
 }
 
 impl Certificate {
-    pub(crate) fn of(host: &str, validity: Validity, now: i64) -> Self {
+    pub(crate) fn from_validity(host: &str, validity: Validity, now: i64) -> Self {
         let Validity { name, path, is_authority, end } = validity;
         let (end, problem) = end.map_or_else(|problem| (None, Some(problem)), |end| (Some(end), None));
         let not_after = end.map(|end| moment(end, "%Y-%m-%dT%H:%M:%SZ"));

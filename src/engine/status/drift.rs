@@ -44,12 +44,12 @@ impl Drift {
             Err(because) => return Self::Unknown { because },
         };
         match plan(&cluster, bundle, context).await {
-            Ok(plan) => Self::of(&plan),
+            Ok(plan) => Self::from_plan(&plan),
             Err(failures) => Self::Unknown { because: failures.first().map(Failure::one_line).unwrap_or_default() },
         }
     }
 
-    fn of(plan: &Plan) -> Self {
+    fn from_plan(plan: &Plan) -> Self {
         let mut changes = BTreeMap::new();
         for (step, _) in plan.changes().filter(|(_, change)| change.kind != ChangeKind::LookAgain) {
             *changes.entry(step.host.clone()).or_default() += 1;

@@ -75,7 +75,7 @@ impl Endpoint {
         let state = match seen.and_then(|seen| seen.api_endpoints.get(&url)) {
             None => "not asked".to_owned(),
             Some(ApiServerState::Ready) => "answers".to_owned(),
-            Some(ApiServerState::NotReady(said)) => format!("does not answer: {}", said_briefly(said)),
+            Some(ApiServerState::NotReady(output)) => format!("does not answer: {}", said_briefly(output)),
             Some(ApiServerState::Absent) => "not installed".to_owned(),
         };
         let load_balancers = has_load_balancers(cluster).then(|| {

@@ -31,7 +31,7 @@ pub enum ApiServerHealth {
 }
 
 impl ApiServerHealth {
-    pub(super) fn of(cluster: &Cluster, seen: &Seen, host: &str) -> Self {
+    pub(super) fn from_seen(cluster: &Cluster, seen: &Seen, host: &str) -> Self {
         match seen.facts(host).map(|facts| facts.cluster.as_ref()) {
             None => return Self::Unknown,
             Some(Some(owner)) if *owner != cluster.name => return Self::Foreign,
@@ -39,8 +39,10 @@ impl ApiServerHealth {
         }
         match seen.observations(host).kubernetes.as_ref().filter(|_| is_ours(cluster, seen, host)) {
             None | Some(KubernetesState::Absent) => without_means(seen.observations(host)).map_or(Self::NotInstalled, Self::NotAsked),
-            Some(KubernetesState::NotReady(said)) => Self::NotReady(said_briefly(said).trim_start_matches("the API server ").to_owned()),
-            Some(KubernetesState::Unanswered(said)) => Self::Unanswered(said.lines().next().unwrap_or_default().to_owned()),
+            Some(KubernetesState::NotReady(output)) => {
+                Self::NotReady(said_briefly(output).trim_start_matches("the API server ").to_owned())
+            }
+            Some(KubernetesState::Unanswered(output)) => Self::Unanswered(output.lines().next().unwrap_or_default().to_owned()),
             Some(KubernetesState::Ready { .. }) => Self::Ready,
         }
     }
@@ -53,8 +55,8 @@ impl fmt::Display for ApiServerHealth {
             Self::Foreign => f.write_str("none of this cluster"),
             Self::NotInstalled => f.write_str("not installed"),
             Self::NotAsked(why) => f.write_str(why),
-            Self::NotReady(said) => f.write_str(said),
-            Self::Unanswered(said) => write!(f, "ready, but it does not answer questions: {said}"),
+            Self::NotReady(output) => f.write_str(output),
+            Self::Unanswered(output) => write!(f, "ready, but it does not answer questions: {output}"),
             Self::Ready => f.write_str("ready"),
         }
     }
@@ -91,11 +93,11 @@ pub enum EtcdHealth {
 }
 
 impl EtcdHealth {
-    pub(super) fn of(cluster: &Cluster, seen: &Seen, host: &str) -> Self {
+    pub(super) fn from_seen(cluster: &Cluster, seen: &Seen, host: &str) -> Self {
         match seen.observations(host).etcd.as_ref().filter(|_| is_ours(cluster, seen, host)) {
             None if seen.facts(host).is_none() => Self::Unknown,
             None | Some(EtcdState::Absent) => Self::NotInstalled,
-            Some(EtcdState::NotReady(said)) => Self::NotReady(said.lines().next_back().unwrap_or_default().to_owned()),
+            Some(EtcdState::NotReady(output)) => Self::NotReady(output.lines().next_back().unwrap_or_default().to_owned()),
             Some(EtcdState::Ready(member)) if !member.has_leader => Self::NoLeader,
             Some(EtcdState::Ready(member)) if !member.errors.is_empty() => Self::Complains(member.errors.clone()),
             Some(EtcdState::Ready(member)) if member.is_learner => Self::Learns,
@@ -115,7 +117,7 @@ impl fmt::Display for EtcdHealth {
         match self {
             Self::Unknown => f.write_str("unknown"),
             Self::NotInstalled => f.write_str("not installed"),
-            Self::NotReady(said) => write!(f, "not ready: {said}"),
+            Self::NotReady(output) => write!(f, "not ready: {output}"),
             Self::NoLeader => f.write_str("not ready: the members have no leader"),
             Self::Learns => f.write_str("learns what the others have, and has no vote yet; `kokctl apply` goes on with it"),
             Self::Complains(errors) => write!(f, "complains: {}", errors.join(", ")),

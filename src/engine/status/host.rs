@@ -77,8 +77,8 @@ impl HostStatus {
             os: seen.facts(&host.name).map(|facts| format!("{} {}", facts.os_id, facts.os_version)).unwrap_or_default(),
             containerd: unit(UNITS[0]),
             kubelet: unit(UNITS[1]),
-            api_server: roles.control_plane.then(|| ApiServerHealth::of(cluster, seen, &host.name)),
-            etcd: roles.etcd.then(|| EtcdHealth::of(cluster, seen, &host.name)),
+            api_server: roles.control_plane.then(|| ApiServerHealth::from_seen(cluster, seen, &host.name)),
+            etcd: roles.etcd.then(|| EtcdHealth::from_seen(cluster, seen, &host.name)),
             node: node
                 .map_or(if roles.is_node() { without_node } else { "-" }, |node| if node.ready { "Ready" } else { "NotReady" })
                 .to_owned(),

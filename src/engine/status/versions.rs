@@ -21,9 +21,9 @@ pub struct ProgramVersions {
 
 impl ProgramVersions {
     fn new(installed: &Installed) -> Self {
-        let told = |version: &Option<semver::Version>| version.as_ref().map(ToString::to_string);
+        let text = |version: &Option<semver::Version>| version.as_ref().map(ToString::to_string);
         let emulates = installed.emulates.map(|(major, minor)| format!("{major}.{minor}"));
-        Self { running: told(&installed.running), next: told(&installed.next), emulates }
+        Self { running: text(&installed.running), next: text(&installed.next), emulates }
     }
 }
 

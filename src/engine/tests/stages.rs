@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use kok_tasks::plan::Plan;
 
-use super::super::driver::{MOST_STAGES, Order, Run, Work};
+use super::super::driver::{MOST_STAGES, Run, StagedOrder, Work};
 use super::super::store::Lock;
 use super::*;
 use crate::failure::Failure;
@@ -21,7 +21,7 @@ struct Nothing {
     prepared: usize,
 }
 
-impl Order for Nothing {
+impl StagedOrder for Nothing {
     async fn plan(&mut self, _run: &Run<'_>) -> Result<Planned, Vec<Failure>> {
         self.planned += 1;
         Ok(Planned {
@@ -56,7 +56,7 @@ impl Order for Nothing {
 
 /// How the order ends, how often it was planned and prepared, how often changes began, and the last event.
 async fn driven(stages: usize, verdict: Verdict, wish: Stop) -> (Option<Error>, (usize, usize, usize), EventKind) {
-    let (heard, began) = (Heard::default(), AtomicUsize::new(0));
+    let (heard, began) = (HeardEvents::default(), AtomicUsize::new(0));
     let transport = Transport::new(Surroundings::default(), Arc::default());
     let (_wish, stop) = watch::channel(wish);
     let context = Context { stop, ..Context::new(Controller::nobody(), Events::new(vec![Box::new(heard.clone())]), transport) };

@@ -66,7 +66,7 @@ mod tests {
         let cluster = two_workers();
         let judged = |limit: &[&str], most_away, away: &[&str]| {
             let limit: Vec<String> = limit.iter().map(ToString::to_string).collect();
-            let failure = |host: &&str| (host.to_string(), Failure::new(Kind::Host, "it is away").of(*host).hint("look at it"));
+            let failure = |host: &&str| (host.to_string(), Failure::new(Kind::Host, "it is away").of_host(*host).hint("look at it"));
             let meant = Meant { cluster: &cluster, limit: &limit, most_away };
             let hint = |failure: Failure| failure.hint.unwrap_or_default();
             meant.judge(&away.iter().map(failure).collect()).map_err(|failures| failures.into_iter().map(hint).collect::<Vec<_>>())

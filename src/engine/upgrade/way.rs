@@ -57,7 +57,7 @@ impl UpgradeRequest<'_> {
     /// at again until they answer.
     pub(super) async fn settled_way(&self, tolerance: Tolerance, context: &Context) -> Result<(Base, Way), Vec<Failure>> {
         let until = Instant::now() + COMES_BACK_WITHIN;
-        let mut told = BTreeSet::new();
+        let mut announced = BTreeSet::new();
         loop {
             let base = self.meant().base(tolerance, context).await?;
             let way = self.way(&base, context)?;
@@ -65,7 +65,7 @@ impl UpgradeRequest<'_> {
                 let way = self.planned(way, tolerance, context).await?;
                 return Ok((base, way));
             }
-            for host in way.awaited.into_iter().filter(|host| told.insert(host.clone())) {
+            for host in way.awaited.into_iter().filter(|host| announced.insert(host.clone())) {
                 let within_milliseconds = u64::try_from(COMES_BACK_WITHIN.as_millis()).unwrap_or(u64::MAX);
                 context.events.send(EventKind::MemberAwaited { host, within_milliseconds });
             }

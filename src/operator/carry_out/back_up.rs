@@ -4,7 +4,7 @@ use std::path::Path;
 
 use kok_crds::model::Cluster;
 
-use super::super::inputs::Task;
+use super::super::inputs::OperationTask;
 use super::Means;
 use crate::backup::{BackupPlace, Bucket, Seal};
 use crate::clock::Clock;
@@ -12,7 +12,7 @@ use crate::engine::{self, BackupRequest, Error, Store as _};
 use crate::failure::{Failure, Kind};
 
 /// Into the folder that the Cluster names, which has to be mounted into the operator; without one beside the snapshots that the operator keeps.
-pub(super) async fn back_up(task: &Task, means: &Means<'_>) -> Result<(), Error> {
+pub(super) async fn back_up(task: &OperationTask, means: &Means<'_>) -> Result<(), Error> {
     let (name, wanted) = (&task.cluster.name, &task.cluster.settings.backup);
     let place = match folder(&task.cluster)? {
         Some(folder) => BackupPlace::at(folder)?,

@@ -11,7 +11,7 @@ use kok_tasks::plan::{Plan, Selection, begins_recovery};
 use kok_tasks::recovery::{Origin, Recovery};
 
 use super::super::approval::Mode;
-use super::super::inputs::Task;
+use super::super::inputs::OperationTask;
 use super::back_up::{bucket, folder};
 use super::{Means, of_whole};
 use crate::backup::{Bucket, Identities};
@@ -48,7 +48,7 @@ pub(in super::super) fn refused(verb: Verb, mode: Mode) -> Option<Failure> {
     })
 }
 
-pub(super) async fn recover(task: &Task, asked: &Asked, means: &Means<'_>) -> Result<(), Error> {
+pub(super) async fn recover(task: &OperationTask, asked: &Asked, means: &Means<'_>) -> Result<(), Error> {
     let (name, found) = means.survey(task, asked, false).await?;
     // What is left then is an apply, and needs no snapshot.
     if found.standing == RecoveryStanding::Ended {
@@ -74,7 +74,7 @@ fn snapshot_of(named: &Placed) -> Result<Artifact, Failure> {
     mounted(named).and_then(snapshot_artifact).map_err(|failure| failure.at("-e etcd_snapshot"))
 }
 
-pub(super) async fn restore(task: &Task, asked: &Asked, means: &Means<'_>) -> Result<(), Error> {
+pub(super) async fn restore(task: &OperationTask, asked: &Asked, means: &Means<'_>) -> Result<(), Error> {
     let wanted = asked.restore.as_ref().ok_or_else(|| Failure::new(Kind::Internal, "it is not known which backup is restored"))?;
     let (mut name, mut found) = means.survey(task, asked, true).await?;
     // What is left then is an apply, and needs no backup.
@@ -99,7 +99,7 @@ pub(super) async fn restore(task: &Task, asked: &Asked, means: &Means<'_>) -> Re
 
 /// The restore that is begun, of which is told what is lost by it.
 async fn chosen(
-    (task, asked): (&Task, &Asked),
+    (task, asked): (&OperationTask, &Asked),
     (found, unpacked): (&Survey, &Unpacked),
     name: String,
     means: &Means<'_>,
@@ -115,7 +115,7 @@ async fn chosen(
 
 /// Stage by stage. Which recovery is meant is kept before anything is done: whoever goes on with the operation knows it by that.
 async fn carry_out(
-    task: &Task,
+    task: &OperationTask,
     (lost, snapshot): (&[String], Option<&Artifact>),
     (wish, standing): (RecoverWish<'_>, &RecoveryStanding),
     name: &str,
@@ -129,7 +129,7 @@ async fn carry_out(
             "the recovery {id} is gone on with, which another run has begun: what was written since its backup or snapshot is lost"
         ));
     }
-    let approval = Approval::of(standing, means.is_dry);
+    let approval = Approval::from_standing(standing, means.is_dry);
     let approve = |plan: &Plan| {
         if !approval.is_asked(begins_recovery(plan)) {
             return Verdict::Go;
@@ -154,7 +154,7 @@ struct Approval {
 }
 
 impl Approval {
-    fn of(standing: &RecoveryStanding, is_dry: bool) -> Self {
+    fn from_standing(standing: &RecoveryStanding, is_dry: bool) -> Self {
         let goes_on = matches!(standing, RecoveryStanding::UnderWay | RecoveryStanding::Ended);
         Self { is_dry, goes_on, was_given: AtomicBool::new(false) }
     }
@@ -166,18 +166,18 @@ impl Approval {
 }
 
 /// Reads all of the backup, which is opened by what the operation names.
-async fn unpacked(task: &Task, wanted: &AskedRestore, means: &Means<'_>) -> Result<Unpacked, Error> {
+async fn unpacked(task: &OperationTask, wanted: &AskedRestore, means: &Means<'_>) -> Result<Unpacked, Error> {
     let cluster = &task.cluster;
     let folder = means.store.snapshots_of(&cluster.name);
     let local = local(task, &wanted.backup, &folder, means).await?;
     let identities = task.identity.as_ref().map(|bytes| Identities::parse(bytes, "-e identity")).transpose()?;
-    let unpacked = Unpacked::of(local.path(), identities.as_ref(), (cluster, wanted.new_hosts), &folder);
+    let unpacked = Unpacked::unpack(local.path(), identities.as_ref(), (cluster, wanted.new_hosts), &folder);
     let at = |failure: Failure| failure.at(wanted.backup.text.escape_debug().to_string());
     unpacked.map_err(|failures| Error::from(failures.into_iter().map(at).collect::<Vec<_>>()))
 }
 
 /// Where it can be read: in a bucket, at a path that is mounted, or by its name where the cluster's backups lie.
-async fn local(task: &Task, named: &Placed, spools: &Path, means: &Means<'_>) -> Result<LocalBackup, Error> {
+async fn local(task: &OperationTask, named: &Placed, spools: &Path, means: &Means<'_>) -> Result<LocalBackup, Error> {
     let cluster = &task.cluster;
     let (is_name, is_address) = (!named.text.contains('/'), named.text.starts_with("s3://"));
     if is_name && let Some(folder) = folder(cluster)? {
@@ -217,7 +217,7 @@ impl Means<'_> {
     }
 
     /// What there is of etcd, and the name of the recovery that is meant: of one that is under way, or of one that begins now.
-    async fn survey(&self, task: &Task, asked: &Asked, replaces: bool) -> Result<(String, Survey), Error> {
+    async fn survey(&self, task: &OperationTask, asked: &Asked, replaces: bool) -> Result<(String, Survey), Error> {
         let RecoveryNames { own, begun, .. } = self.recovery;
         let known = begun.as_ref().unwrap_or(own);
         let look = async { survey(self.context, &task.cluster, &asked.hosts, (known, replaces)).await.map_err(Error::from) };
@@ -252,7 +252,7 @@ mod tests {
 
     #[test]
     fn the_first_stage_is_approved_and_the_rest_with_it() {
-        let approval = |standing| Approval::of(&standing, false);
+        let approval = |standing| Approval::from_standing(&standing, false);
         let begins = approval(RecoveryStanding::NotBegun);
         assert!(begins.is_asked(true) && begins.is_asked(false));
         begins.was_given.store(true, Ordering::Relaxed);
@@ -263,7 +263,7 @@ mod tests {
         assert!(another.is_asked(false), "that of somebody else");
         another.was_given.store(true, Ordering::Relaxed);
         assert!(!another.is_asked(false));
-        assert!(Approval::of(&RecoveryStanding::UnderWay, true).is_asked(false), "it is only shown");
+        assert!(Approval::from_standing(&RecoveryStanding::UnderWay, true).is_asked(false), "it is only shown");
     }
 
     #[test]

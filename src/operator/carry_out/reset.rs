@@ -5,12 +5,12 @@ use std::collections::BTreeSet;
 use kok_crds::Asked;
 use kok_crds::model::Cluster;
 
-use super::super::inputs::Task;
+use super::super::inputs::OperationTask;
 use super::{Means, drains};
 use crate::engine::{self, Error, Follows, Removal, ResetRequest, Silent, SnapshotWish};
 use crate::failure::{Cause, Failure, Kind};
 
-pub(super) async fn reset(task: &Task, asked: &Asked, means: &Means<'_>) -> Result<(), Error> {
+pub(super) async fn reset(task: &OperationTask, asked: &Asked, means: &Means<'_>) -> Result<(), Error> {
     let (cluster, hosts) = (&task.cluster, asked.hosts.as_slice());
     let written = asked.limit.as_ref().map(|limit| limit.text.clone()).unwrap_or_default();
     if hosts.is_empty() || matches!(written.trim(), "all" | "*") {

@@ -1,7 +1,7 @@
 //! Backups that a Cluster's schedule asks for.
 
-use super::{Intent, Make, Operation, Outcome, Served, View, Why, numbered, pause};
-use crate::operator::made::{Note, Target};
+use super::{Intent, Make, Operation, OperationOutcome, Served, View, Why, numbered, pause};
+use crate::operator::made::{ClusterTarget, Note};
 
 /// Seconds after one that did not succeed: the first pause, and the longest.
 const AGAIN: (i64, i64) = (60, 3600);
@@ -15,7 +15,7 @@ pub(super) fn of_schedule(view: &View, cluster: &Served, now: i64) -> Vec<Intent
     let Some(schedule) = cluster.backups.as_ref().filter(|_| cluster.was_founded) else { return Vec::new() };
     let last = view.last_made(&[Why::Backup]);
     let make = |moment: i64, failures| {
-        let target = Target { generation: cluster.generation, ..Target::default() };
+        let target = ClusterTarget { generation: cluster.generation, ..ClusterTarget::default() };
         let note = Note { cluster: cluster.uid.clone(), number: 0, failures, gives_up: false, moment: Some(moment), target };
         numbered(view, Make { why: Why::Backup, note })
     };
@@ -26,22 +26,22 @@ pub(super) fn of_schedule(view: &View, cluster: &Served, now: i64) -> Vec<Intent
     if next.is_some_and(|next| now >= next) {
         return vec![make(now, 0)];
     }
-    let again = last.and_then(|last| match last.outcome {
-        Outcome::Failed => Some((last, last.ended + pause(last.note.failures, AGAIN))),
+    let retry = last.and_then(|last| match last.outcome {
+        OperationOutcome::Failed => Some((last, last.ended + pause(last.note.failures, AGAIN))),
         // Somebody had to change something, and has.
-        Outcome::Waits if last.note.target.generation < cluster.generation => Some((last, now)),
-        Outcome::Open | Outcome::Succeeded | Outcome::Waits => None,
+        OperationOutcome::Waits if last.note.target.generation < cluster.generation => Some((last, now)),
+        OperationOutcome::Open | OperationOutcome::Succeeded | OperationOutcome::Waits => None,
     });
-    match again {
+    match retry {
         Some((last, at)) if now >= at => vec![make(last.note.moment.unwrap_or(now), last.note.failures + 1)],
-        again => again.map(|(_, at)| at).into_iter().chain(next).min().map(Intent::Requeue).into_iter().collect(),
+        retry => retry.map(|(_, at)| at).into_iter().chain(next).min().map(Intent::Requeue).into_iter().collect(),
     }
 }
 
 /// Those of the backups that have ended that are more than are kept.
 pub(super) fn surplus(mut ended: Vec<&Operation>) -> impl Iterator<Item = &Operation> {
     ended.sort_by_key(|operation| std::cmp::Reverse(operation.made.as_ref().map(|made| made.note.number)));
-    let succeeded = |operation: &&&Operation| operation.made.as_ref().is_some_and(|made| made.outcome == Outcome::Succeeded);
+    let succeeded = |operation: &&&Operation| operation.made.as_ref().is_some_and(|made| made.outcome == OperationOutcome::Succeeded);
     let useful = ended.iter().find(succeeded).map(|operation| operation.name.clone());
     ended.into_iter().skip(KEPT).filter(move |operation| Some(&operation.name) != useful.as_ref())
 }
@@ -71,13 +71,18 @@ mod tests {
     }
 
     /// One for a moment, with its number and how many before it did not succeed.
-    fn backup((number, failures): (u64, u32), moment: i64, outcome: Outcome) -> Made {
+    fn backup((number, failures): (u64, u32), moment: i64, outcome: OperationOutcome) -> Made {
         let made = ended(Why::Backup, (number, failures), outcome, moment + 20);
-        Made { note: Note { moment: Some(moment), target: Target { generation: 3, ..Target::default() }, ..made.note }, ..made }
+        Made {
+            note: Note { moment: Some(moment), target: ClusterTarget { generation: 3, ..ClusterTarget::default() }, ..made.note },
+            ..made
+        }
     }
 
     fn made(number: u64, failures: u32, moment: i64) -> Intent {
-        let Intent::Make(made) = make(Why::Backup, number, failures, Target { generation: 3, ..Target::default() }) else { unreachable!() };
+        let Intent::Make(made) = make(Why::Backup, number, failures, ClusterTarget { generation: 3, ..ClusterTarget::default() }) else {
+            unreachable!()
+        };
         Intent::Make(Make { note: Note { moment: Some(moment), ..made.note }, ..made })
     }
 
@@ -85,12 +90,12 @@ mod tests {
     fn one_is_made_for_each_moment() {
         assert_eq!(decide(&view(cluster(), Vec::new()), THREE - 1), [Intent::Requeue(THREE)]);
         assert_eq!(decide(&view(cluster(), Vec::new()), THREE), [made(1, 0, THREE)]);
-        let first = backup((1, 0), THREE, Outcome::Succeeded);
+        let first = backup((1, 0), THREE, OperationOutcome::Succeeded);
         assert_eq!(decide(&view(cluster(), vec![first.clone()]), THREE + 30), [Intent::Requeue(THREE + DAY)]);
         // Nobody was there for three days, and it is made up for once.
         let late = THREE + 3 * DAY + 7;
         assert_eq!(decide(&view(cluster(), vec![first]), late), [made(2, 0, late)]);
-        let second = backup((2, 0), late, Outcome::Succeeded);
+        let second = backup((2, 0), late, OperationOutcome::Succeeded);
         assert_eq!(decide(&view(cluster(), vec![second]), late + 30), [Intent::Requeue(THREE + 4 * DAY)]);
     }
 
@@ -111,11 +116,11 @@ mod tests {
 
     #[test]
     fn one_that_failed_is_tried_again_and_one_that_nobody_wants_is_not() {
-        let failed = |failures| view(cluster(), vec![backup((1, failures), THREE, Outcome::Failed)]);
+        let failed = |failures| view(cluster(), vec![backup((1, failures), THREE, OperationOutcome::Failed)]);
         assert_eq!(decide(&failed(0), THREE + 79), [Intent::Requeue(THREE + 80)]);
         assert_eq!(decide(&failed(0), THREE + 80), [made(2, 1, THREE)]);
         assert_eq!(decide(&failed(9), THREE + 80), [Intent::Requeue(THREE + 20 + 3600)]);
-        let refused = |generation| view(Served { generation, ..cluster() }, vec![backup((1, 0), THREE, Outcome::Waits)]);
+        let refused = |generation| view(Served { generation, ..cluster() }, vec![backup((1, 0), THREE, OperationOutcome::Waits)]);
         assert_eq!(decide(&refused(3), THREE + 80), [Intent::Requeue(THREE + DAY)], "somebody has to change something");
         assert!(matches!(decide(&refused(4), THREE + 80).as_slice(), [Intent::Make(make)] if make.note.failures == 1));
         assert_eq!(decide(&refused(3), THREE + DAY), [made(2, 0, THREE + DAY)]);
@@ -124,7 +129,7 @@ mod tests {
     /// A replica whose clock is a little behind makes none again; one that was a year ahead holds up nobody.
     #[test]
     fn clocks_of_replicas_may_differ() {
-        let of = |moment: i64| view(cluster(), vec![backup((1, 0), moment, Outcome::Succeeded)]);
+        let of = |moment: i64| view(cluster(), vec![backup((1, 0), moment, OperationOutcome::Succeeded)]);
         assert_eq!(decide(&of(THREE + 1), THREE - 1), [Intent::Requeue(THREE + DAY)]);
         let ahead = of(THREE + 365 * DAY);
         assert_eq!(decide(&ahead, THREE - 1), [Intent::Requeue(THREE)]);
@@ -136,12 +141,12 @@ mod tests {
     /// Hourly ones leave the others their place, and the last of them is what the next moment is known by.
     #[test]
     fn three_of_them_are_kept_beside_the_others_and_the_last_that_succeeded() {
-        let all = (1..=6).map(|number| backup((number, 0), THREE, Outcome::Waits)).collect();
+        let all = (1..=6).map(|number| backup((number, 0), THREE, OperationOutcome::Waits)).collect();
         let mut view = View { history: Some(0), ..view(cluster(), all) };
         view.operations.push(operation("of-somebody", 200, Life::Ended));
         if let Some(first) = view.operations.first_mut() {
             // The only one that was of any use.
-            first.made.as_mut().unwrap().outcome = Outcome::Succeeded;
+            first.made.as_mut().unwrap().outcome = OperationOutcome::Succeeded;
         }
         let names: Vec<String> = view.operations.iter().map(|operation| operation.name.clone()).collect();
         let pruned = |name: &String| Intent::Prune { operation: name.clone() };
@@ -166,7 +171,7 @@ mod tests {
         let makes: Vec<Intent> = decide(&now, THREE - 1).into_iter().filter(|intent| matches!(intent, Intent::Make(_))).collect();
         assert_eq!(makes, [make(Why::Description, 1, 0, target(3, "v"))]);
         // One after the other, where backups take longer than from one moment to the next.
-        let behind = View { operations: view(cluster(), vec![backup((1, 0), THREE - DAY, Outcome::Succeeded)]).operations, ..now };
+        let behind = View { operations: view(cluster(), vec![backup((1, 0), THREE - DAY, OperationOutcome::Succeeded)]).operations, ..now };
         let makes: Vec<Intent> = decide(&behind, THREE).into_iter().filter(|intent| matches!(intent, Intent::Make(_))).collect();
         assert_eq!(makes, [make(Why::Description, 2, 0, target(3, "v"))]);
     }

@@ -1,7 +1,7 @@
 //! What the operator does of its own accord about a Cluster that is not being deleted, of which nothing is under way.
 
-use super::{Intent, Make, Outcome, Served, View, Why, numbered, pause};
-use crate::operator::made::{Made, Note, Target};
+use super::{Intent, Make, OperationOutcome, Served, View, Why, numbered, pause};
+use crate::operator::made::{ClusterTarget, Made, Note};
 use crate::operator::view::Claim;
 
 /// Seconds until it is looked again whether something that a Cluster names has changed.
@@ -20,9 +20,9 @@ pub(super) fn of_description(view: &View, cluster: &Served, now: i64) -> Vec<Int
         // What was seen before the last one ended may be what that has done.
         return vec![if now > ended { Intent::Look } else { Intent::Requeue(ended + 1) }];
     };
-    let again = versions.at + LOOKED;
-    let mut intents = vec![if now >= again { Intent::Look } else { Intent::Requeue(again) }];
-    let target = Target { generation: cluster.generation, versions: versions.text.clone(), asked: cluster.asked.clone() };
+    let next_look = versions.at + LOOKED;
+    let mut intents = vec![if now >= next_look { Intent::Look } else { Intent::Requeue(next_look) }];
+    let target = ClusterTarget { generation: cluster.generation, versions: versions.text.clone(), asked: cluster.asked.clone() };
     let make = |why, failures| {
         let note = Note { cluster: cluster.uid.clone(), number: 0, failures, gives_up: false, moment: None, target: target.clone() };
         numbered(view, Make { why, note })
@@ -31,13 +31,13 @@ pub(super) fn of_description(view: &View, cluster: &Served, now: i64) -> Vec<Int
         // The Cluster is known as it was before that.
         Some(last) if last.note.target.generation > cluster.generation => {}
         Some(last) if target.is_met_by(&last.note.target) => match last.outcome {
-            Outcome::Succeeded => intents.extend(of_drift(view, cluster, Some(last), now)),
-            Outcome::Failed => {
+            OperationOutcome::Succeeded => intents.extend(of_drift(view, cluster, Some(last), now)),
+            OperationOutcome::Failed => {
                 let at = last.ended + pause(last.note.failures, AGAIN);
                 intents.push(if now >= at { make(last.why, last.note.failures + 1) } else { Intent::Requeue(at) });
             }
             // It is nobody's to begin, or somebody has to change something first.
-            Outcome::Open | Outcome::Waits => {}
+            OperationOutcome::Open | OperationOutcome::Waits => {}
         },
         _ => intents.push(make(Why::Description, 0)),
     }

@@ -1,7 +1,7 @@
 //! What becomes of a Cluster that is being deleted, and of its hosts.
 
-use super::{Intent, Make, Outcome, Served, View, Why, numbered, pause};
-use crate::operator::made::{Made, Note, Target};
+use super::{Intent, Make, OperationOutcome, Served, View, Why, numbered, pause};
+use crate::operator::made::{ClusterTarget, Made, Note};
 use crate::operator::served::Deleted;
 
 /// Seconds after a try to take hosts down that did not succeed: the first pause, and the longest.
@@ -29,7 +29,7 @@ pub(super) fn of_deletion(view: &View, cluster: &Served, deleted: Deleted, (is_i
     if !cluster.resets || !cluster.has_begun {
         return let_go(None);
     }
-    if let Some(done) = last.filter(|last| last.outcome == Outcome::Succeeded) {
+    if let Some(done) = last.filter(|last| last.outcome == OperationOutcome::Succeeded) {
         let left = kok_crds::listed(done.left_out.iter().map(String::as_str));
         return let_go((!done.left_out.is_empty()).then(|| format!("{left} did not answer, and the others were taken down")));
     }
@@ -43,10 +43,10 @@ pub(super) fn of_deletion(view: &View, cluster: &Served, deleted: Deleted, (is_i
         if last.note.gives_up { at } else { at.min(last_chance.max(last.ended)) }
     });
     match last.map(|last| last.outcome) {
-        Some(Outcome::Open) => {}
+        Some(OperationOutcome::Open) => {}
         _ if now < at => intents.push(Intent::Requeue(at)),
         _ => {
-            let target = Target { generation: cluster.generation, ..Target::default() };
+            let target = ClusterTarget { generation: cluster.generation, ..ClusterTarget::default() };
             let note = Note { cluster: cluster.uid.clone(), number: 0, failures, gives_up: now >= last_chance, moment: None, target };
             intents.push(numbered(view, Make { why: Why::Deletion, note }));
         }
@@ -88,7 +88,7 @@ mod tests {
     }
 
     fn reset(number: u64, failures: u32) -> Intent {
-        make(Why::Deletion, number, failures, Target { generation: 3, ..Target::default() })
+        make(Why::Deletion, number, failures, ClusterTarget { generation: 3, ..ClusterTarget::default() })
     }
 
     #[test]
@@ -107,7 +107,7 @@ mod tests {
         let mut untouched = deleted(true, Vec::new());
         untouched.cluster.as_mut().into_iter().for_each(|cluster| cluster.has_begun = false);
         assert_eq!(decide(&untouched, NOW).last(), Some(&let_go), "nothing was ever done to its hosts");
-        let done = ended(Why::Deletion, (1, 0), Outcome::Succeeded, NOW);
+        let done = ended(Why::Deletion, (1, 0), OperationOutcome::Succeeded, NOW);
         assert_eq!(decide(&deleted(true, vec![done.clone()]), NOW).last(), Some(&let_go));
         let without = decide(&deleted(true, vec![Made { left_out: vec!["w1".to_owned()], ..done }]), NOW);
         assert!(matches!(without.last(), Some(Intent::LetGo { given_up: Some(because) }) if because.starts_with("w1 ")), "{without:?}");
@@ -116,18 +116,18 @@ mod tests {
     #[test]
     fn it_is_tried_again_until_the_deadline_and_then_hosts_are_given_up() {
         let failed = |outcome| Made { error: "cannot connect to w1".to_owned(), ..ended(Why::Deletion, (1, 0), outcome, NOW) };
-        for outcome in [Outcome::Failed, Outcome::Waits] {
+        for outcome in [OperationOutcome::Failed, OperationOutcome::Waits] {
             assert_eq!(decide(&deleted(true, vec![failed(outcome)]), NOW + 29).last(), Some(&Intent::Requeue(NOW + 30)));
             assert_eq!(decide(&deleted(true, vec![failed(outcome)]), NOW + 30).last(), Some(&reset(2, 1)));
         }
-        let late = decide(&deleted(true, vec![failed(Outcome::Failed)]), DEADLINE);
+        let late = decide(&deleted(true, vec![failed(OperationOutcome::Failed)]), DEADLINE);
         assert!(matches!(late.last(), Some(Intent::LetGo { given_up: Some(because) }) if because.contains("w1")), "{late:?}");
     }
 
     #[test]
     fn hosts_that_dont_answer_are_passed_over_when_little_time_is_left() {
         let tried = |gives_up, at| {
-            let mut last = ended(Why::Deletion, (4, 3), Outcome::Failed, at);
+            let mut last = ended(Why::Deletion, (4, 3), OperationOutcome::Failed, at);
             last.note.gives_up = gives_up;
             last
         };
@@ -151,7 +151,8 @@ mod tests {
 
     #[test]
     fn a_try_that_is_under_way_ends_at_the_deadline() {
-        let mut running = deleted(true, vec![Made { outcome: Outcome::Open, ..ended(Why::Deletion, (1, 0), Outcome::Open, 0) }]);
+        let mut running =
+            deleted(true, vec![Made { outcome: OperationOutcome::Open, ..ended(Why::Deletion, (1, 0), OperationOutcome::Open, 0) }]);
         running.operations.iter_mut().for_each(|operation| operation.life = Life::Begun);
         let name = running.operations.first().map(|operation| operation.name.clone()).unwrap_or_default();
         running.active = Some(Active { uid: format!("{name}-1"), operation: name, deadline: DEADLINE * 2, stopping: None });
@@ -162,7 +163,7 @@ mod tests {
 
     #[test]
     fn what_took_a_cluster_down_goes_with_it() {
-        let mut gone = view(Served::default(), vec![ended(Why::Deletion, (1, 0), Outcome::Succeeded, NOW)]);
+        let mut gone = view(Served::default(), vec![ended(Why::Deletion, (1, 0), OperationOutcome::Succeeded, NOW)]);
         gone.cluster = None;
         let name = gone.operations.first().map(|operation| operation.name.clone()).unwrap_or_default();
         assert_eq!(decide(&gone, NOW), [Intent::Prune { operation: name }]);

@@ -1,22 +1,22 @@
 //! What tests of decisions know of a cluster.
 
-use super::super::made::{Made, Note, Target, name_end};
+use super::super::made::{ClusterTarget, Made, Note, name_end};
 use super::super::view::Operation;
 use super::*;
 
 /// What the cluster `u` is to be, as most tests have it.
-pub(super) fn target(generation: i64, versions: &str) -> Target {
-    Target { generation, versions: versions.to_owned(), asked: String::new() }
+pub(super) fn target(generation: i64, versions: &str) -> ClusterTarget {
+    ClusterTarget { generation, versions: versions.to_owned(), asked: String::new() }
 }
 
 /// One that the operator has made, with its number and how many before it did not succeed.
-pub(super) fn ended(why: Why, (number, failures): (u64, u32), outcome: Outcome, at: i64) -> Made {
+pub(super) fn ended(why: Why, (number, failures): (u64, u32), outcome: OperationOutcome, at: i64) -> Made {
     let note = Note { cluster: "u".to_owned(), number, failures, gives_up: false, moment: None, target: target(3, "v") };
     Made { why, note, outcome, ended: at, awaits_approval: false, error: String::new(), left_out: Vec::new() }
 }
 
 /// The intent that makes one.
-pub(super) fn make(why: Why, number: u64, failures: u32, target: Target) -> Intent {
+pub(super) fn make(why: Why, number: u64, failures: u32, target: ClusterTarget) -> Intent {
     Intent::Make(Make { why, note: Note { cluster: "u".to_owned(), number, failures, gives_up: false, moment: None, target } })
 }
 
@@ -40,14 +40,14 @@ pub(super) fn live(name: &str, life: Life) -> Operation {
 }
 
 /// The operation as its cluster has it.
-pub(super) fn of(made: Made) -> Operation {
-    let life = if made.outcome == Outcome::Open { Life::New } else { Life::Ended };
+pub(super) fn operation_of(made: Made) -> Operation {
+    let life = if made.outcome == OperationOutcome::Open { Life::New } else { Life::Ended };
     let name = format!("c{}", name_end(&made.note));
     Operation { made: Some(made), ..live(&name, life) }
 }
 
 /// A Cluster with what the operator has made for it.
 pub(super) fn view(cluster: Served, made: Vec<Made>) -> View {
-    let operations = made.into_iter().map(of).collect();
+    let operations = made.into_iter().map(operation_of).collect();
     View { cluster: Some(cluster), operations, first_start: 100, history: Some(30), ..View::default() }
 }

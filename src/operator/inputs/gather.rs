@@ -76,11 +76,11 @@ fn spec(object: &DynamicObject) -> &Value {
 }
 
 fn texts_of(cluster: &DynamicObject, operation: &DynamicObject, home: &str) -> BTreeSet<(Reference, &'static str)> {
-    let of = |object: &DynamicObject| {
-        let found = TEXTS.iter().filter_map(|(field, key)| Some((Reference::of(spec(object), field)?.or_in(home), *key)));
+    let references_of = |object: &DynamicObject| {
+        let found = TEXTS.iter().filter_map(|(field, key)| Some((Reference::from_field(spec(object), field)?.or_in(home), *key)));
         found.collect::<Vec<_>>()
     };
-    of(cluster).into_iter().chain(of(operation)).collect()
+    references_of(cluster).into_iter().chain(references_of(operation)).collect()
 }
 
 /// Who may write a Cluster must not reach into a namespace of others by it.
@@ -95,8 +95,8 @@ fn is_at_home(reference: &Reference, home: &str) -> Result<(), Failure> {
 
 /// The private key that the operation names, or else its Cluster.
 pub(in super::super) async fn key(client: &Client, snapshot: &Snapshot, operation: &Value, home: &str) -> Result<Option<Key>, Unready> {
-    let of = |object: &Value| Reference::of(object.get("spec")?, "sshAuthRef");
-    let Some(reference) = of(operation).or_else(|| of(&snapshot.cluster)) else { return Ok(None) };
+    let reference_of = |object: &Value| Reference::from_field(object.get("spec")?, "sshAuthRef");
+    let Some(reference) = reference_of(operation).or_else(|| reference_of(&snapshot.cluster)) else { return Ok(None) };
     let reference = reference.or_in(home);
     is_at_home(&reference, home).map_err(Unready::Wrong)?;
     let api: Api<Secret> = Api::namespaced(client.clone(), &reference.namespace);
@@ -113,7 +113,7 @@ pub(in super::super) async fn key(client: &Client, snapshot: &Snapshot, operatio
 pub(in super::super) async fn named_files(client: &Client, cluster: &DynamicObject, home: &str) -> Result<ObjectFiles, Unready> {
     let operator = spec(cluster).get("operator").cloned().unwrap_or_default();
     let mut files = BTreeMap::new();
-    if let Some(reference) = Reference::of(&operator, "filesRef").map(|reference| reference.or_in(home)) {
+    if let Some(reference) = Reference::from_field(&operator, "filesRef").map(|reference| reference.or_in(home)) {
         is_at_home(&reference, home).map_err(Unready::Wrong)?;
         let api: Api<ConfigMap> = Api::namespaced(client.clone(), &reference.namespace);
         let missing = || Unready::Missing(format!("ConfigMap {}/{}", reference.namespace, reference.name));
@@ -121,7 +121,7 @@ pub(in super::super) async fn named_files(client: &Client, cluster: &DynamicObje
         files.extend(found.data.unwrap_or_default().into_iter().map(|(name, text)| (name, text.into_bytes())));
         files.extend(found.binary_data.unwrap_or_default().into_iter().map(|(name, bytes)| (name, bytes.0)));
     }
-    if let Some(reference) = Reference::of(&operator, "secretFilesRef").map(|reference| reference.or_in(home)) {
+    if let Some(reference) = Reference::from_field(&operator, "secretFilesRef").map(|reference| reference.or_in(home)) {
         is_at_home(&reference, home).map_err(Unready::Wrong)?;
         let api: Api<Secret> = Api::namespaced(client.clone(), &reference.namespace);
         let missing = || Unready::Missing(format!("Secret {}/{}", reference.namespace, reference.name));

@@ -32,13 +32,13 @@ fn operation(spec: Value) -> Value {
     document("kubeonkube.clay.io/v1alpha1", "ClusterOperation", "make", &all)
 }
 
-fn read_with(snapshot: &Snapshot, operation: &Value, files: &ObjectFiles) -> Result<Vec<Task>, Vec<Failure>> {
+fn read_with(snapshot: &Snapshot, operation: &Value, files: &ObjectFiles) -> Result<Vec<OperationTask>, Vec<Failure>> {
     let reference = Reference { namespace: "kok".to_owned(), name: "sample-key".to_owned() };
     let key = Key { reference, bytes: KEY.as_bytes().to_vec(), resource_version: "7".to_owned() };
     tasks(Sources { snapshot, operation, key: Some(&key), files, known_hosts: Path::new("/state/known_hosts") })
 }
 
-fn read(hosts: &str, spec: Value) -> Result<Vec<Task>, Vec<Failure>> {
+fn read(hosts: &str, spec: Value) -> Result<Vec<OperationTask>, Vec<Failure>> {
     read_with(&snapshot(hosts, "kube_version: 1.37.1\n"), &operation(spec), &ObjectFiles::default())
 }
 
@@ -49,7 +49,7 @@ fn wrong(hosts: &str, spec: Value) -> Failure {
 #[test]
 fn the_objects_of_kube_on_kube_are_a_cluster() {
     let tasks = read(HOSTS, json!({"action": "cluster.yml"})).unwrap_or_else(|failures| panic!("{failures:?}"));
-    let [Task { verb, cluster, .. }] = tasks.as_slice() else { panic!("{}", tasks.len()) };
+    let [OperationTask { verb, cluster, .. }] = tasks.as_slice() else { panic!("{}", tasks.len()) };
     assert_eq!((*verb, cluster.name.as_str(), cluster.hosts.len()), (Verb::Apply, "sample", 2));
     let ssh = &cluster.hosts[0].ssh;
     assert!(ssh.private_key.is_some() && ssh.host_key_checking.is_none());

@@ -8,9 +8,9 @@ use kok_tasks::plan::{Difference, PlanDocument};
 use kube::Api;
 
 use super::super::object::{APPROVED_PLAN, Condition};
-use super::super::outputs::{Told, owner};
+use super::super::outputs::{ObjectEvent, owner};
 use super::super::owned::{Put, put, taken};
-use super::{End, Life, Phase};
+use super::{End, OperationLife, Phase};
 
 /// How often it is looked whether somebody has approved it.
 const LOOK: Duration = Duration::from_secs(3);
@@ -19,7 +19,7 @@ const MOST_BYTES: usize = 768 << 10;
 /// Differences that are named.
 const MOST_DIFFERENCES: usize = 12;
 
-impl Life {
+impl OperationLife {
     /// Keeps a plan where people can read it.
     pub(super) async fn show(&mut self, plan: &PlanDocument) -> Result<(), End> {
         let digest = plan.digest().to_owned();
@@ -52,7 +52,7 @@ impl Life {
             let named: Vec<String> = differences.iter().take(MOST_DIFFERENCES).map(Difference::to_string).collect();
             message = format!("{message}; it is another plan than before: {}", named.join("; "));
         }
-        self.teller.tell(Told::normal(reason, message.clone()));
+        self.teller.tell(ObjectEvent::normal(reason, message.clone()));
         self.writer.change(|status| {
             status.phase = Phase::AwaitingApproval;
             status.set(Condition { kind: "Approved", is: false, reason, message });

@@ -9,20 +9,20 @@ use tokio::sync::OwnedSemaphorePermit;
 use tokio::time::timeout;
 
 use super::super::attend::{Attendant, Objects, Wish};
-use super::super::cluster_status::{self, Said};
+use super::super::cluster_status::{self, StatusPatch};
 use super::super::lease::ClusterLease;
 use super::super::made::Why;
 use super::super::object::{self, CLUSTER_NAME, Condition, HELD, MANAGER};
 use super::super::outputs::{Teller, owner};
 use super::super::status::{ANSWER, OperationStatus, Phase};
 use super::super::writer::StatusWriter;
-use super::{End, Failure, Kind, Life};
+use super::{End, Failure, Kind, OperationLife};
 use crate::clock::Clock;
 
 /// So many attempts that did nothing are no accident.
 const MOST_ATTEMPTS: u64 = 5;
 
-impl Life {
+impl OperationLife {
     /// Begins, or goes on after another process did: from now on this one writes the status.
     pub(in super::super) async fn begin(
         at: Attendant,
@@ -57,10 +57,10 @@ impl Life {
         };
         let (phase, operation) = (life.phase_before(), life.at.operation.clone());
         let keeps_error = life.made_because() == Some(Why::Backup);
-        life.say(|said| {
-            let said = said.field("phase", phase).condition("Progressing", true, "Running", operation);
+        life.say(|patch| {
+            let patch = patch.field("phase", phase).condition("Progressing", true, "Running", operation);
             // What went wrong with the cluster is not mended by a copy of it.
-            if keeps_error { said } else { said.field("lastError", Value::Null) }
+            if keeps_error { patch } else { patch.field("lastError", Value::Null) }
         })
         .await;
         life
@@ -68,11 +68,11 @@ impl Life {
 
     /// Says something about the Cluster; what can't be said now is said with what comes next. Whether there is no sense in
     /// saying it again.
-    pub(super) async fn say(&self, said: impl FnOnce(Said) -> Said) -> bool {
+    pub(super) async fn say(&self, change: impl FnOnce(StatusPatch) -> StatusPatch) -> bool {
         let (clusters, operations) = (self.at.shared.clusters(self.at.key.group), self.at.shared.operations(self.at.key.group));
         let status = self.writer.now();
         let operation = Some((self.at.operation.as_str(), &status));
-        let written = cluster_status::write((&clusters, &operations), &self.found.cluster, operation, said(Said::default()));
+        let written = cluster_status::write((&clusters, &operations), &self.found.cluster, operation, change(StatusPatch::default()));
         match timeout(ANSWER, written).await {
             Ok(Ok(())) => true,
             Ok(Err(error)) => {
@@ -100,7 +100,7 @@ async fn marked(at: &Attendant, found: Objects) -> Objects {
     let mut patch = json!({"metadata": {"uid": metadata.uid, "labels": {CLUSTER_NAME: at.key.name}}});
     // What takes a Cluster down outlasts the deletion of what goes with it.
     if metadata.owner_references.as_ref().is_none_or(Vec::is_empty)
-        && Why::of(&found.operation) != Some(Why::Deletion)
+        && Why::from_operation(&found.operation) != Some(Why::Deletion)
         && let Some(patch) = patch.get_mut("metadata").and_then(Value::as_object_mut)
     {
         patch.insert("ownerReferences".to_owned(), json!([owner(&found.cluster, true)]));

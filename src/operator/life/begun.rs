@@ -10,11 +10,11 @@ use kube::Api;
 use kube::api::{Patch, PatchParams};
 use tokio::sync::{mpsc, oneshot};
 
-use super::super::approval::Gate;
+use super::super::approval::ApprovalGate;
 use super::super::carry_out::RecoveryNames;
-use super::super::inputs::Task;
+use super::super::inputs::OperationTask;
 use super::super::object::MANAGER;
-use super::{End, Failure, Kind, Life, Phase};
+use super::{End, Failure, Kind, OperationLife, Phase};
 use crate::engine::Error;
 
 /// Letters of an operation's name in that of its recovery, which is part of names of files.
@@ -34,7 +34,7 @@ const RECOVERY: &str = "recovery";
 
 /// How the thread of a run has something kept.
 pub(super) struct Keeper {
-    gate: Arc<Gate>,
+    gate: Arc<ApprovalGate>,
     notes: mpsc::UnboundedSender<Note>,
     recovery: Arc<RecoveryNames>,
     is_kept: bool,
@@ -42,7 +42,7 @@ pub(super) struct Keeper {
 
 impl Keeper {
     /// For a run whose plans this gate sees. Nothing is kept where it was before.
-    pub(super) fn new(gate: Arc<Gate>, before: &Boots, recovery: Arc<RecoveryNames>) -> (Self, mpsc::UnboundedReceiver<Note>) {
+    pub(super) fn new(gate: Arc<ApprovalGate>, before: &Boots, recovery: Arc<RecoveryNames>) -> (Self, mpsc::UnboundedReceiver<Note>) {
         let (notes, noted) = mpsc::unbounded_channel();
         (Self { gate, notes, recovery, is_kept: !before.is_empty() }, noted)
     }
@@ -71,8 +71,8 @@ fn ended() -> Failure {
     failure.because("what the hosts are known by could not be kept until then").hint("make another operation")
 }
 
-impl Life {
-    fn key_of(&self, what: &str, task: &Task) -> String {
+impl OperationLife {
+    fn key_of(&self, what: &str, task: &OperationTask) -> String {
         format!("{what}-{}-{}", task.place, self.found.operation.metadata.uid.as_deref().unwrap_or_default())
     }
 
@@ -88,7 +88,7 @@ impl Life {
     }
 
     /// The boot ids that hosts had when this task was begun; none if it was not.
-    pub(super) async fn boots(&mut self, task: &Task) -> Result<Boots, End> {
+    pub(super) async fn boots(&mut self, task: &OperationTask) -> Result<Boots, End> {
         let key = self.key_of(BOOTS, task);
         let Some(bytes) = self.kept(&key).await? else { return Ok(Boots::new()) };
         serde_json::from_slice(&bytes).map_err(|error| {
@@ -101,7 +101,7 @@ impl Life {
     }
 
     /// By what this task knows its recovery. Of the operation's name and uid: an operation of the same name that is made later is another one.
-    pub(super) async fn recovery(&mut self, task: &Task) -> Result<RecoveryNames, End> {
+    pub(super) async fn recovery(&mut self, task: &OperationTask) -> Result<RecoveryNames, End> {
         let name: String = self.at.operation.chars().take(MOST_NAME).collect();
         let uid = self.found.operation.metadata.uid.as_deref().unwrap_or_default();
         let own = format!("{name}-{}-{}", task.place, uid.split('-').next().unwrap_or_default());
@@ -110,7 +110,7 @@ impl Life {
         Ok(RecoveryNames { own, begun, ..RecoveryNames::default() })
     }
 
-    async fn keep(&mut self, task: &Task, kept: Kept) -> Result<(), End> {
+    async fn keep(&mut self, task: &OperationTask, kept: Kept) -> Result<(), End> {
         let (api, name) = self.inputs();
         let data = kept.into_iter().map(|(what, bytes)| (self.key_of(what, task), ByteString(bytes))).collect();
         let patch = Patch::Merge(Secret { data: Some(data), ..Secret::default() });
@@ -120,7 +120,7 @@ impl Life {
     /// Returns how a run ended, and keeps what it wants kept until then.
     pub(super) async fn ended(
         &mut self,
-        task: &Task,
+        task: &OperationTask,
         mut done: oneshot::Receiver<Result<(), Error>>,
         mut noted: mpsc::UnboundedReceiver<Note>,
     ) -> Option<Result<(), Error>> {

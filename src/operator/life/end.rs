@@ -8,19 +8,19 @@ use serde_json::{Map, Value, json};
 use tokio::time::timeout;
 
 use super::super::attend::{Attended, Wish};
-use super::super::cluster_status::Said;
+use super::super::cluster_status::StatusPatch;
 use super::super::drift;
 use super::super::made::Why;
 use super::super::object::{COMPLETED, Condition, HELD, MANAGER};
-use super::super::outputs::{Told, certificates};
+use super::super::outputs::{ObjectEvent, certificates};
 use super::super::status::{ANSWER, OperationStatus, Phase, error_json};
-use super::{End, Failure, Kind, Life};
+use super::{End, Failure, Kind, OperationLife};
 use crate::clock::Clock;
 
 /// The pause before the API server is asked again.
 const AGAIN: Duration = Duration::from_secs(5);
 
-impl Life {
+impl OperationLife {
     /// Writes how it ended; or, if it goes on elsewhere, what the other one has to know.
     pub(super) async fn end(self, end: Result<(), End>) -> Attended {
         // Where it is not, another replica writes about it by now.
@@ -40,7 +40,7 @@ impl Life {
         };
         self.writer.change(|status| ended(status, phase, reason, failure.clone()));
         self.tell(phase, reason, failure.as_ref());
-        while !self.say(|said| self.of_cluster(said, reason, failure.as_ref())).await {
+        while !self.say(|status_patch| self.of_cluster(status_patch, reason, failure.as_ref())).await {
             if self.is_lost_within(AGAIN).await {
                 self.writer.abandon();
                 return Attended::Left;
@@ -101,36 +101,36 @@ impl Life {
         tracing::info!(cluster = %self.at.key, operation = self.at.operation, phase = phase.word(), reason, text, "has ended");
         let done = self.writer.now().progress.done;
         self.teller.tell(match phase {
-            Phase::Succeeded => Told::normal("Succeeded", kok_crds::count(done, "change")),
-            Phase::Cancelled => Told::warning("Cancelled", format!("after {}", kok_crds::count(done, "change"))),
-            _ => Told::warning("Failed", format!("{reason}: {text}")),
+            Phase::Succeeded => ObjectEvent::normal("Succeeded", kok_crds::count(done, "change")),
+            Phase::Cancelled => ObjectEvent::warning("Cancelled", format!("after {}", kok_crds::count(done, "change"))),
+            _ => ObjectEvent::warning("Failed", format!("{reason}: {text}")),
         });
     }
 
-    fn of_cluster(&self, said: Said, reason: &'static str, failure: Option<&Failure>) -> Said {
+    fn of_cluster(&self, patch: StatusPatch, reason: &'static str, failure: Option<&Failure>) -> StatusPatch {
         let message = failure.map(Failure::one_line).unwrap_or_default();
-        let said = said.condition("Progressing", false, reason, "");
-        let said = if self.is_held { said.condition(HELD, false, "Free", "") } else { said };
+        let patch = patch.condition("Progressing", false, reason, "");
+        let patch = if self.is_held { patch.condition(HELD, false, "Free", "") } else { patch };
         if self.made_because() == Some(Why::Backup) {
             // Nobody has asked for it now: how it ended stands in the operation alone.
-            return self.of_standing(said, reason, message);
+            return self.of_standing(patch, reason, message);
         }
-        let said = said.field("lastError", failure.map_or(Value::Null, error_json));
+        let patch = patch.field("lastError", failure.map_or(Value::Null, error_json));
         let are_ready = !["InputsMissing", "InputRefused", "NameTaken"].contains(&reason);
-        let said = said.condition("InputsReady", are_ready, reason, message.clone());
+        let patch = patch.condition("InputsReady", are_ready, reason, message.clone());
         let is_applied = reason == "Succeeded" && matches!(self.made_because(), Some(Why::Description | Why::Drift));
-        let said = if is_applied { drift::none(said) } else { said };
-        let said = self.of_standing(said, reason, message);
-        if self.is_of_deletion() { said.field("phase", json!("Deleting")) } else { said }
+        let patch = if is_applied { drift::none(patch) } else { patch };
+        let patch = self.of_standing(patch, reason, message);
+        if self.is_of_deletion() { patch.field("phase", json!("Deleting")) } else { patch }
     }
 
     pub(super) fn certificates(&self) -> Value {
-        let mut said = if self.has_kubeconfig { certificates(&self.at.key, &self.home) } else { self.before("certificates") };
+        let mut references = if self.has_kubeconfig { certificates(&self.at.key, &self.home) } else { self.before("certificates") };
         if let Some(end) = &self.certificates_end {
-            let fields = said.as_object().cloned().unwrap_or_default();
-            said = fields.into_iter().chain([("earliestEnd".to_owned(), json!(end))]).collect::<Map<String, Value>>().into();
+            let fields = references.as_object().cloned().unwrap_or_default();
+            references = fields.into_iter().chain([("earliestEnd".to_owned(), json!(end))]).collect::<Map<String, Value>>().into();
         }
-        said
+        references
     }
 
     /// What the Cluster's status said before the operation.

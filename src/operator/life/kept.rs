@@ -11,10 +11,10 @@ use tokio::time::timeout;
 
 use super::super::attend::Wish;
 use super::super::journal::{keep, packed};
-use super::super::outputs::{Teller, Told, owner};
+use super::super::outputs::{ObjectEvent, Teller, owner};
 use super::super::owned::{Put, taken};
 use super::super::status::{ANSWER, OperationStatus};
-use super::Life;
+use super::OperationLife;
 use crate::state::StateFolder;
 
 /// A run may be looked at soon, and afterwards costs the API server one write a minute.
@@ -26,12 +26,12 @@ const PAUSE: Duration = Duration::from_secs(5);
 const LAST: Duration = Duration::from_secs(30);
 
 /// Keeps the journal of a run until its end.
-pub(super) struct Keeping {
+pub(super) struct JournalKeeper {
     task: JoinHandle<()>,
     end: oneshot::Sender<()>,
 }
 
-impl Keeping {
+impl JournalKeeper {
     /// Keeps it a last time, and waits for that a while: not if another replica has the Lease, which keeps journals of its own.
     pub(super) async fn finish(self, mut wish: watch::Receiver<Wish>) {
         let Self { mut task, end } = self;
@@ -58,9 +58,9 @@ struct Kept {
     is_told: bool,
 }
 
-impl Life {
+impl OperationLife {
     /// Begins to keep the journal of a run.
-    pub(super) fn keeps_journal(&self, run: &str) -> Keeping {
+    pub(super) fn keeps_journal(&self, run: &str) -> JournalKeeper {
         let shared = &self.at.shared;
         let kept = Kept {
             client: shared.client.clone(),
@@ -76,7 +76,7 @@ impl Life {
         };
         let (end, ended) = oneshot::channel();
         let task = tokio::spawn(kept.keep_until(ended));
-        Keeping { task, end }
+        JournalKeeper { task, end }
     }
 }
 
@@ -94,7 +94,7 @@ impl Kept {
         let mut pause = FIRST;
         while timeout(pause, &mut ended).await.is_err() {
             if let Err(Missed::Always(because)) = self.once().await {
-                self.told(&because);
+                self.warn_once(&because);
             }
             pause = EVERY;
         }
@@ -102,7 +102,7 @@ impl Kept {
             match self.once().await {
                 Ok(()) => return,
                 Err(Missed::Now(_)) if left > 0 => tokio::time::sleep(PAUSE).await,
-                Err(Missed::Now(because) | Missed::Always(because)) => return self.told(&because),
+                Err(Missed::Now(because) | Missed::Always(because)) => return self.warn_once(&because),
             }
         }
     }
@@ -133,10 +133,10 @@ impl Kept {
     }
 
     /// Says why it is not kept, once of each run.
-    fn told(&mut self, because: &str) {
+    fn warn_once(&mut self, because: &str) {
         if !std::mem::replace(&mut self.is_told, true) {
             tracing::warn!(run = self.run, because, "the journal can't be kept in {}/{}", self.home, self.name);
-            self.teller.tell(Told::warning("JournalNotKept", format!("of the run {}: {because}", self.run)));
+            self.teller.tell(ObjectEvent::warning("JournalNotKept", format!("of the run {}: {because}", self.run)));
         }
     }
 }

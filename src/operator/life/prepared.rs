@@ -11,34 +11,34 @@ use tokio::time::timeout;
 use super::super::approval::Mode;
 use super::super::attend::{Objects, Wish};
 use super::super::carry_out::refused;
-use super::super::inputs::{self, Key, ObjectFiles, Snapshot, Sources, Task, Unready, gather, key, named_files};
+use super::super::inputs::{self, Key, ObjectFiles, OperationTask, Snapshot, Sources, Unready, gather, key, named_files};
 use super::super::object;
-use super::super::outputs::{Told, owner};
+use super::super::outputs::{ObjectEvent, owner};
 use super::super::owned::{Put, put, taken};
 use super::super::status::{ANSWER, Phase};
-use super::super::trust::KnownHosts;
+use super::super::trust::ClusterKnownHosts;
 use super::super::versions::versions;
 use super::begin::digest;
-use super::{End, Failure, Kind, Life, first};
-impl Life {
+use super::{End, Failure, Kind, OperationLife, first};
+impl OperationLife {
     /// Everything that is to be done, with hosts whose keys are known.
-    pub(super) async fn prepared(&mut self) -> Result<(Snapshot, Vec<Arc<Task>>), End> {
+    pub(super) async fn prepared(&mut self) -> Result<(Snapshot, Vec<Arc<OperationTask>>), End> {
         let (snapshot, files) = self.snapshot().await?;
         let operation = self.operation_document();
         let key = self.key(&snapshot, &operation).await?;
         let folder = self.at.shared.state(self.at.key.group).path().join("hosts");
-        let known = KnownHosts::of(self.at.shared.client.clone(), &self.found.cluster, &self.at.key, &self.home, &folder);
+        let known = ClusterKnownHosts::from_cluster(self.at.shared.client.clone(), &self.found.cluster, &self.at.key, &self.home, &folder);
         let known = known.map_err(|failure| End::failed("InputRefused", failure))?;
         self.fetch_known(&known).await?;
         let sources = Sources { snapshot: &snapshot, operation: &operation, key: key.as_ref(), files: &files, known_hosts: &known.path };
         let tasks = inputs::tasks(sources).map_err(|failures| End::failed("InputRefused", first(failures)))?;
-        let mode = Mode::of(&self.found.operation.data);
+        let mode = Mode::from_operation(&self.found.operation.data);
         if let Some(failure) = tasks.iter().find_map(|task| refused(task.verb, mode)) {
             return Err(End::failed("ActionRefused", failure.at(format!("ClusterOperation {}", self.at.operation))));
         }
         self.told_ready().await;
         self.told_inputs(&snapshot, key.as_ref());
-        let tasks: Vec<Arc<Task>> = tasks.into_iter().map(Arc::new).collect();
+        let tasks: Vec<Arc<OperationTask>> = tasks.into_iter().map(Arc::new).collect();
         if let Some(task) = tasks.first() {
             self.trusted(&task.cluster, &known, &snapshot).await?;
         }
@@ -126,8 +126,8 @@ impl Life {
     /// Whether somebody has changed what it is done by, since this was read. What can't be read now has not changed.
     pub(super) async fn is_changed(&self, snapshot: &Snapshot) -> bool {
         let Ok(Some(now)) = self.at.objects().await else { return false };
-        let of = |objects: &Objects| (objects.operation.metadata.generation, objects.cluster.metadata.generation);
-        if of(&now) != of(&self.found) {
+        let generations = |objects: &Objects| (objects.operation.metadata.generation, objects.cluster.metadata.generation);
+        if generations(&now) != generations(&self.found) {
             return true;
         }
         let gathered = timeout(ANSWER, gather(&self.at.shared.client, &now.cluster, &now.operation, &self.home)).await;
@@ -153,8 +153,8 @@ impl Life {
         });
         let attempt = self.writer.now().attempt;
         self.teller.tell(match attempt {
-            0 | 1 => Told::normal("Started", format!("of cluster {}", self.at.key.name)),
-            _ => Told::normal("Resumed", format!("attempt {attempt} of cluster {}", self.at.key.name)),
+            0 | 1 => ObjectEvent::normal("Started", format!("of cluster {}", self.at.key.name)),
+            _ => ObjectEvent::normal("Resumed", format!("attempt {attempt} of cluster {}", self.at.key.name)),
         });
     }
 }

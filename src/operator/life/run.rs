@@ -6,21 +6,21 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use kok_tasks::plan::{Plan, PlanDocument};
-use kok_tasks::renewal::{Part, Renewal};
+use kok_tasks::renewal::{CertificatePart, Renewal};
 use kok_tasks::shell::quote;
 use kube::api::{Patch, PatchParams};
 use serde_json::{Value, json};
 use tokio::sync::{oneshot, watch};
 use tokio::time::timeout;
 
-use super::super::approval::{Gate, Mode};
+use super::super::approval::{ApprovalGate, Mode};
 use super::super::attend::Wish;
 use super::super::carry_out::{Means, RecoveryNames, carry_out};
-use super::super::cluster_status::Said;
-use super::super::inputs::{Snapshot, Task};
+use super::super::cluster_status::StatusPatch;
+use super::super::inputs::{OperationTask, Snapshot};
 use super::super::made::{Made, Why};
 use super::super::object::{Condition, HELD, MANAGER, TAKE_OVER};
-use super::super::outputs::{EventsSink, Told, fetch_kubeconfig, keep_kubeconfig, kubeconfig_name, owner};
+use super::super::outputs::{EventsSink, ObjectEvent, fetch_kubeconfig, keep_kubeconfig, kubeconfig_name, owner};
 use super::super::owned::{Put, taken};
 use super::super::retry::{Class, Next, RETRIES, Tries};
 use super::super::sink::StatusSink;
@@ -28,7 +28,7 @@ use super::super::status::{ANSWER, OperationStatus};
 use super::begun::{Boots, Keeper};
 use super::end::is_changing;
 use super::wording::{in_operation, of_outcome};
-use super::{End, Failure, Kind, Life, Phase, Verb, first};
+use super::{End, Failure, Kind, OperationLife, Phase, Verb, first};
 use crate::clock::Clock;
 use crate::engine::{Context, Error, FolderStore, Given, Options, Store as _, certificates};
 use crate::event::{Events, Sink, Trace};
@@ -62,18 +62,18 @@ impl Attempts {
     fn new(operation: &Value) -> Self {
         let retries = operation.pointer("/spec/operator/retries").and_then(Value::as_u64);
         let retries = retries.and_then(|retries| u32::try_from(retries).ok()).unwrap_or(RETRIES);
-        let (mode, tries) = (Mode::of(operation), Tries::default());
+        let (mode, tries) = (Mode::from_operation(operation), Tries::default());
         Self { mode, retries, tries, take_over: false, boots: Boots::new(), recovery: Arc::default(), approved: None, shown: None }
     }
 }
 
-impl Life {
+impl OperationLife {
     /// Carries out a task, again and again where that may help.
-    pub(super) async fn carry_out(&mut self, task: &Arc<Task>, snapshot: &Snapshot) -> Result<(), End> {
+    pub(super) async fn carry_out(&mut self, task: &Arc<OperationTask>, snapshot: &Snapshot) -> Result<(), End> {
         let mut attempts = Attempts::new(&self.found.operation.data);
         if is_changing(task.verb) && attempts.mode != Mode::DryRun {
             let phase = if self.is_of_deletion() { "Deleting" } else { "Provisioning" };
-            self.say(|said| said.field("phase", json!(phase))).await;
+            self.say(|patch| patch.field("phase", json!(phase))).await;
         }
         if task.verb == Verb::Reset && attempts.mode != Mode::DryRun {
             self.told_fleeting();
@@ -89,7 +89,7 @@ impl Life {
                 attempts.recovery = Arc::new(self.recovery(task).await?);
             }
             let began = Instant::now();
-            let gate = Arc::new(Gate::new(attempts.mode, attempts.approved.clone()));
+            let gate = Arc::new(ApprovalGate::new(attempts.mode, attempts.approved.clone()));
             let done = self.run(task, snapshot, &attempts, &gate).await;
             let ending = if done.is_ok() { "succeeded" } else { "failed" };
             self.at.shared.metrics.run(task.verb.as_str(), ending, began.elapsed());
@@ -110,7 +110,7 @@ impl Life {
         let Some(why) = self.at.shared.fleeting else { return };
         let folder = self.at.shared.state(self.at.key.group).path().display().to_string();
         let message = format!("copy the snapshot of etcd out of {folder} before the operator ends: the folder {why}");
-        self.teller.tell(Told::warning("StateNotKept", message.clone()));
+        self.teller.tell(ObjectEvent::warning("StateNotKept", message.clone()));
         self.writer.change(|status| status.set(Condition { kind: "StateKept", is: false, reason: "StateNotKept", message }));
     }
 
@@ -120,7 +120,7 @@ impl Life {
         if *self.wish.borrow() != Wish::None {
             return Err(End::Stopped);
         }
-        let class = Class::of(&error);
+        let class = Class::from_error(&error);
         let holder = if let Error::Held { by, .. } = &error { Some(by.clone()) } else { None };
         let failure = in_operation(first(error.failures(|outcome| of_outcome(outcome, verb))), verb);
         self.writer.change(|status| status.error = Some(failure.clone()));
@@ -131,7 +131,7 @@ impl Life {
             Next::Fail(reason) => Err(End::failed(reason, failure)),
             Next::After(_) if attempts.take_over => Ok(()),
             Next::After(pause) => {
-                self.teller.tell(Told::warning("Retrying", format!("again in {} s: {}", pause.as_secs(), failure.one_line())));
+                self.teller.tell(ObjectEvent::warning("Retrying", format!("again in {} s: {}", pause.as_secs(), failure.one_line())));
                 self.permit = None;
                 self.pause(pause).await?;
                 self.take_permit().await
@@ -154,7 +154,7 @@ impl Life {
         let (api, params) = (self.at.shared.operations(self.at.key.group), PatchParams::apply(MANAGER));
         match timeout(ANSWER, api.patch(&self.at.operation, &params, &used)).await {
             Ok(Ok(_)) => {
-                self.teller.tell(Told::normal("TakesOver", format!("the hosts from {holder}")));
+                self.teller.tell(ObjectEvent::normal("TakesOver", format!("the hosts from {holder}")));
                 true
             }
             // It is seen again at the next try.
@@ -168,11 +168,17 @@ impl Life {
             return;
         }
         let operation = self.at.operation_words();
-        let is_said = self.say(|said| held_by(said, holder, &operation)).await;
+        let is_said = self.say(|patch| held_by(patch, holder, &operation)).await;
         self.is_held = holder.is_some() || !is_said;
     }
 
-    async fn run(&mut self, task: &Arc<Task>, snapshot: &Snapshot, attempts: &Attempts, gate: &Arc<Gate>) -> Result<(), Error> {
+    async fn run(
+        &mut self,
+        task: &Arc<OperationTask>,
+        snapshot: &Snapshot,
+        attempts: &Attempts,
+        gate: &Arc<ApprovalGate>,
+    ) -> Result<(), Error> {
         self.writer.change(|status| status.phase = begins(status.phase));
         let name = format!("{}-{}", Clock::compact(), hex::encode(random_bytes::<2>()?));
         let given = given(snapshot)?;
@@ -182,7 +188,7 @@ impl Life {
         let context = Context { stop: stopping, ..self.context(&name, &store)? };
         let (bundle, engine) = (shared.settings.bundle.clone(), shared.engine.clone());
         let (take_over, boots) = (attempts.take_over, attempts.boots.clone());
-        let gives_up = Made::of(&self.found.operation).is_some_and(|made| made.why == Why::Deletion && made.note.gives_up);
+        let gives_up = Made::from_operation(&self.found.operation).is_some_and(|made| made.why == Why::Deletion && made.note.gives_up);
         let (recovery, is_dry) = (Arc::clone(&attempts.recovery), attempts.mode == Mode::DryRun);
         let (keeper, noted) = Keeper::new(Arc::clone(gate), &boots, Arc::clone(&recovery));
         let keeping = self.keeps_journal(&name);
@@ -190,14 +196,14 @@ impl Life {
         self.writer.change(|status| (status.run, status.error) = (Some(name.clone()), None));
         tracing::info!(cluster = %self.at.key, operation = self.at.operation, run = name, verb = task.verb.as_str(), "begins");
         let (sender, done) = oneshot::channel();
-        let (of, gate) = (Arc::clone(task), Arc::clone(gate));
+        let (operation_task, gate) = (Arc::clone(task), Arc::clone(gate));
         let work = move || {
-            let approve = |plan: &Plan| gate.judge(plan, &of.cluster, &given);
+            let approve = |plan: &Plan| gate.judge(plan, &operation_task.cluster, &given);
             let begins = || keeper.begins();
             let options = Options { take_over, approve: &approve, begins: &begins, ..Options::unattended(&name) };
             let (boots, recovery) = (&boots, &*recovery);
             let means = Means { context: &context, store: &store, bundle, given: &given, options, boots, gives_up, recovery, is_dry };
-            let _ = sender.send(engine.block_on(carry_out(&of, &means)));
+            let _ = sender.send(engine.block_on(carry_out(&operation_task, &means)));
         };
         let thread = thread::Builder::new().name("run".to_owned()).stack_size(STACK).spawn(work);
         let defect = |because: &str| Error::from(Failure::new(Kind::Internal, "the run has no end").because(because));
@@ -220,10 +226,10 @@ impl Life {
 
     /// When the first certificate ends of control planes and members of etcd, as they have them; of workers too where somebody else issues theirs. Kubelets
     /// renew their own, so that a worker that is away keeps nobody from knowing. Where a host that is asked does not answer nothing is said.
-    async fn first_end(&self, task: &Task) -> Option<String> {
+    async fn first_end(&self, task: &OperationTask) -> Option<String> {
         let shared = &self.at.shared;
         let context = Context::new(shared.controller(&self.found.cluster), Events::new(Vec::new()), shared.transport());
-        let (cluster, parts) = (&task.cluster, BTreeSet::from([Part::ApiServer]));
+        let (cluster, parts) = (&task.cluster, BTreeSet::from([CertificatePart::ApiServer]));
         let renewal = Renewal { hosts: &[], parts: &parts, all: false, successor: None };
         let hosts = cluster.hosts.iter().filter(|host| renewal.concerns(cluster, host)).map(|host| host.name.clone());
         let looked = timeout(CERTIFICATES, Box::pin(certificates(&context, cluster, &hosts.collect::<Vec<_>>()))).await;
@@ -233,7 +239,7 @@ impl Life {
     }
 
     /// What others want of a cluster after something has changed it: its kubeconfig, and when its certificates end.
-    pub(super) async fn outputs(&mut self, task: &Task) -> Result<(), End> {
+    pub(super) async fn outputs(&mut self, task: &OperationTask) -> Result<(), End> {
         self.certificates_end = self.first_end(task).await;
         let shared = Arc::clone(&self.at.shared);
         let mut failed = None;
@@ -260,8 +266,8 @@ impl Life {
             Some(failure) => {
                 // What can be run comes first: a long message is cut off at its end.
                 let message = failure.hint.iter().cloned().chain([failure.one_line()]).collect::<Vec<_>>().join("; ");
-                self.teller.tell(Told::warning("NoKubeconfig", message.clone()));
-                self.say(|said| said.condition("KubeconfigKept", false, "NoKubeconfig", message)).await;
+                self.teller.tell(ObjectEvent::warning("NoKubeconfig", message.clone()));
+                self.say(|patch| patch.condition("KubeconfigKept", false, "NoKubeconfig", message)).await;
                 Ok(())
             }
             None => Ok(()),
@@ -270,24 +276,24 @@ impl Life {
 
     async fn kept_kubeconfig(&mut self) -> Result<(), End> {
         self.has_kubeconfig = true;
-        self.say(|said| said.condition("KubeconfigKept", true, "Kept", "")).await;
+        self.say(|patch| patch.condition("KubeconfigKept", true, "Kept", "")).await;
         Ok(())
     }
 }
 
 /// Whether another run holds the hosts.
-fn held_by(said: Said, holder: Option<&str>, operation: &str) -> Said {
+fn held_by(patch: StatusPatch, holder: Option<&str>, operation: &str) -> StatusPatch {
     match holder {
         Some(by) => {
             let annotation = quote(&format!("{TAKE_OVER}={by}"));
-            said.condition(
+            patch.condition(
                 HELD,
                 true,
                 "Held",
                 format!("`kubectl annotate {operation} --overwrite {annotation}` takes the hosts; they are held by {by}"),
             )
         }
-        None => said.condition(HELD, false, "Free", ""),
+        None => patch.condition(HELD, false, "Free", ""),
     }
 }
 

@@ -3,10 +3,10 @@
 use kok_crds::operation::Verb;
 use serde_json::{Value, json};
 
-use super::super::cluster_status::Said;
+use super::super::cluster_status::StatusPatch;
 use super::super::object;
 use super::super::served::{SUSPENDED, phase_by};
-use super::Life;
+use super::OperationLife;
 
 /// The last thing that an operation has begun about what the cluster is. Who only looks is none.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -26,26 +26,26 @@ impl Changed {
     }
 }
 
-impl Life {
+impl OperationLife {
     /// How the cluster is after what was changed so far.
-    pub(super) fn of_standing(&self, said: Said, reason: &'static str, message: String) -> Said {
+    pub(super) fn of_standing(&self, patch: StatusPatch, reason: &'static str, message: String) -> StatusPatch {
         match standing(self.changed) {
-            Standing::AsBefore => said.field("phase", self.phase_before()),
+            Standing::AsBefore => patch.field("phase", self.phase_before()),
             // What is known of the others is as old as before.
-            Standing::InPart => said.field("phase", self.phase_before()).field("certificates", self.certificates()),
-            Standing::TakenDown => said
+            Standing::InPart => patch.field("phase", self.phase_before()).field("certificates", self.certificates()),
+            Standing::TakenDown => patch
                 .field("phase", json!("Pending"))
                 .condition("Ready", false, "Reset", "the cluster, or a part of it, was taken down")
                 .field("certificates", Value::Null)
                 .field("hostSummary", Value::Null),
             // Also where a hook failed that comes after it: that is said of the operation.
-            Standing::Works => said
+            Standing::Works => patch
                 .field("phase", json!("Ready"))
                 .condition("Ready", true, "Succeeded", "")
                 .field("certificates", self.certificates())
                 .field("hostSummary", self.summary()),
             Standing::InTrouble => {
-                said.field("phase", json!("Degraded")).condition("Ready", false, reason, message).field("hostSummary", self.summary())
+                patch.field("phase", json!("Degraded")).condition("Ready", false, reason, message).field("hostSummary", self.summary())
             }
         }
     }

@@ -7,9 +7,9 @@ use serde_json::{Value, json};
 
 use super::super::inputs::Snapshot;
 use super::super::object::{self, Condition, TRUSTED_HOST_KEYS};
-use super::super::outputs::Told;
-use super::super::trust::{KnownHosts, Unknown, unknown};
-use super::{End, Failure, Kind, Life, Phase, first};
+use super::super::outputs::ObjectEvent;
+use super::super::trust::{ClusterKnownHosts, Unknown, unknown};
+use super::{End, Failure, Kind, OperationLife, Phase, first};
 
 /// How often it is looked whether somebody has compared the keys.
 const LOOK: Duration = Duration::from_secs(3);
@@ -18,13 +18,13 @@ const LOOKS: usize = 10;
 /// More bastions one behind the other than any network has.
 const ROUNDS: usize = 8;
 
-impl Life {
-    pub(super) async fn fetch_known(&mut self, known: &KnownHosts) -> Result<(), End> {
+impl OperationLife {
+    pub(super) async fn fetch_known(&mut self, known: &ClusterKnownHosts) -> Result<(), End> {
         self.tried("the known host keys can't be read", || known.fetch()).await
     }
 
     /// Returns when all host keys that are offered are known.
-    pub(super) async fn trusted(&mut self, cluster: &Cluster, known: &KnownHosts, snapshot: &Snapshot) -> Result<(), End> {
+    pub(super) async fn trusted(&mut self, cluster: &Cluster, known: &ClusterKnownHosts, snapshot: &Snapshot) -> Result<(), End> {
         let mut was_told = self.said_unknown();
         for _ in 0..ROUNDS {
             let found = self.offered(cluster).await?;
@@ -39,7 +39,8 @@ impl Life {
                 let Some(()) = self.compared(&found, (cluster, snapshot), known).await? else { continue };
             }
             self.tried("the host keys can't be kept", || known.trust(&found)).await?;
-            self.teller.tell(Told::normal("HostKeysTrusted", format!("of {}: {}", kok_crds::count(found.count(), "host"), found.digest())));
+            self.teller
+                .tell(ObjectEvent::normal("HostKeysTrusted", format!("of {}: {}", kok_crds::count(found.count(), "host"), found.digest())));
         }
         Err(unkept("there are new host keys again and again", "hosts offer another key each time".to_owned()))
     }
@@ -61,7 +62,7 @@ impl Life {
         &mut self,
         found: &Unknown,
         (cluster, snapshot): (&Cluster, &Snapshot),
-        known: &KnownHosts,
+        known: &ClusterKnownHosts,
     ) -> Result<Option<()>, End> {
         let digest = found.digest();
         self.told_unknown(found, &digest).await;
@@ -79,7 +80,7 @@ impl Life {
             }
             // Who sees that it is the wrong host writes another address.
             if self.is_open && self.is_changed(snapshot).await {
-                self.teller.tell(Told::normal("InputsChanged", "what the operation is done by is read anew"));
+                self.teller.tell(ObjectEvent::normal("InputsChanged", "what the operation is done by is read anew"));
                 return Err(End::Anew);
             }
             self.fetch_known(known).await?;
@@ -101,10 +102,11 @@ impl Life {
             status.phase = phase;
             status.set(Condition { kind: "Stalled", is: true, reason: "HostKeysUnknown", message: message.clone() });
         });
-        self.teller.tell(Told::warning("HostKeysUnknown", message.clone()));
+        self.teller.tell(ObjectEvent::warning("HostKeysUnknown", message.clone()));
         let keys = json!({"unknown": found.count(), "digest": digest});
-        self.say(|said| {
-            said.condition("HostKeysTrusted", false, "HostKeysUnknown", message)
+        self.say(|patch| {
+            patch
+                .condition("HostKeysTrusted", false, "HostKeysUnknown", message)
                 .field("hosts", found.hosts().into())
                 .field("hostKeys", keys)
         })
@@ -116,7 +118,7 @@ impl Life {
             status.phase = if status.attempt > 1 { Phase::Resuming } else { Phase::Planning };
             status.set(Condition { kind: "Stalled", is: false, reason: "Running", message: String::new() });
         });
-        self.say(|said| said.condition("HostKeysTrusted", true, "Known", "").field("hosts", Value::Null).field("hostKeys", Value::Null))
+        self.say(|patch| patch.condition("HostKeysTrusted", true, "Known", "").field("hosts", Value::Null).field("hostKeys", Value::Null))
             .await;
     }
 }

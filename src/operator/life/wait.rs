@@ -8,14 +8,14 @@ use super::super::attend::Wish;
 use super::super::inputs::Unready;
 use super::super::object::{self, Condition};
 use super::super::status::ANSWER;
-use super::{End, Failure, Kind, Life, MISSING, Phase};
+use super::{End, Failure, Kind, MISSING, OperationLife, Phase};
 
 /// The first pause before something is looked for again.
 const FIRST: Duration = Duration::from_secs(5);
 /// The longest one.
 const LONGEST: Duration = Duration::from_secs(60);
 
-impl Life {
+impl OperationLife {
     /// Lets this time pass, unless the end is wished.
     pub(super) async fn pause(&mut self, time: Duration) -> Result<(), End> {
         let wished = timeout(time, self.wish.wait_for(|wish| *wish != Wish::None)).await.is_ok();
@@ -102,7 +102,7 @@ impl Life {
             status.error = Some(failure);
             status.set(Condition { kind: "Reconciling", is: true, reason, message: message.clone() });
         });
-        self.say(|said| said.condition("InputsReady", false, reason, message.clone())).await;
+        self.say(|patch| patch.condition("InputsReady", false, reason, message.clone())).await;
     }
 
     /// Says that what was waited for is there, if a status says that something is not: by this attempt or the one before it, or by another operation.
@@ -116,7 +116,7 @@ impl Life {
         self.writer.change(|status| {
             status.set(Condition { kind: "Reconciling", is: true, reason: "Running", message: String::new() });
         });
-        self.say(|said| said.condition("InputsReady", true, "Found", "")).await;
+        self.say(|patch| patch.condition("InputsReady", true, "Found", "")).await;
     }
 
     /// Waits until it may be one of the runs under way.

@@ -12,7 +12,7 @@ use serde_json::Value;
 
 use super::super::drift::DRIFTED;
 use super::super::group::ClusterKey;
-use super::super::made::{Outcome, Why};
+use super::super::made::{OperationOutcome, Why};
 use super::super::object;
 use super::super::view::View;
 
@@ -35,7 +35,7 @@ struct Phase {
 
 /// How a cluster is.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(in crate::operator) struct Told {
+pub(in crate::operator) struct ClusterMetrics {
     phase: String,
     /// Whether it works, as its status says; one that is suspended may.
     is_ready: bool,
@@ -46,12 +46,12 @@ pub(in crate::operator) struct Told {
     certificates_end: Option<i64>,
 }
 
-impl Told {
+impl ClusterMetrics {
     /// What a Cluster says, and what the operator has made for it.
-    pub(in crate::operator) fn of(cluster: &Value, view: &View) -> Self {
+    pub(in crate::operator) fn from_cluster(cluster: &Value, view: &View) -> Self {
         let drifted = object::condition(cluster, "clusterConditions", DRIFTED).and_then(|it| object::text(it, "/status"));
         let backups = view.operations.iter().filter_map(|operation| operation.made.as_ref());
-        let backups = backups.filter(|made| made.why == Why::Backup && made.outcome == Outcome::Succeeded);
+        let backups = backups.filter(|made| made.why == Why::Backup && made.outcome == OperationOutcome::Succeeded);
         let end = object::text(cluster, "/status/certificates/earliestEnd").and_then(|text| text.parse::<Timestamp>().ok());
         Self {
             certificates_end: end.map(Timestamp::as_second),
@@ -69,7 +69,7 @@ impl Told {
 /// What was told last.
 #[derive(Default)]
 struct Known {
-    told: BTreeMap<ClusterKey, Told>,
+    clusters: BTreeMap<ClusterKey, ClusterMetrics>,
     /// Those of which more is told than their phase.
     shown: BTreeSet<ClusterKey>,
 }
@@ -97,36 +97,36 @@ impl OfClusters {
     }
 
     /// Takes how a cluster is; nothing if there is none any more.
-    pub(super) fn take(&self, key: &ClusterKey, told: Option<Told>) {
+    pub(super) fn take(&self, key: &ClusterKey, metrics: Option<ClusterMetrics>) {
         let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
-        if known.told.get(key) == told.as_ref() {
+        if known.clusters.get(key) == metrics.as_ref() {
             return;
         }
-        if let Some(before) = known.told.remove(key) {
+        if let Some(before) = known.clusters.remove(key) {
             self.phases.get_or_create(&Phase { phase: before.phase }).dec();
         }
         let labels = Labels { group: key.group.name().to_owned(), cluster: key.name.clone() };
-        let Some(told) = told else {
+        let Some(metrics) = metrics else {
             known.shown.remove(key);
             for family in [&self.ready, &self.drifted, &self.backed_up, &self.certificates_end] {
                 family.remove(&labels);
             }
             return;
         };
-        self.phases.get_or_create(&Phase { phase: told.phase.clone() }).inc();
+        self.phases.get_or_create(&Phase { phase: metrics.phase.clone() }).inc();
         if known.shown.len() < MOST {
             known.shown.insert(key.clone());
         }
         if known.shown.contains(key) {
-            self.show(&labels, &told);
+            self.show(&labels, &metrics);
         }
-        known.told.insert(key.clone(), told);
+        known.clusters.insert(key.clone(), metrics);
     }
 
-    fn show(&self, labels: &Labels, told: &Told) {
-        self.ready.get_or_create(labels).set(told.is_ready.into());
-        self.drifted.get_or_create(labels).set(told.is_drifted.into());
-        for (family, at) in [(&self.backed_up, told.backed_up), (&self.certificates_end, told.certificates_end)] {
+    fn show(&self, labels: &Labels, metrics: &ClusterMetrics) {
+        self.ready.get_or_create(labels).set(metrics.is_ready.into());
+        self.drifted.get_or_create(labels).set(metrics.is_drifted.into());
+        for (family, at) in [(&self.backed_up, metrics.backed_up), (&self.certificates_end, metrics.certificates_end)] {
             match at {
                 Some(at) => drop(family.get_or_create(labels).set(at)),
                 // Nobody is to be called for what nobody wants any more, or what is no more.
@@ -151,16 +151,16 @@ mod tests {
         ClusterKey { group: Group::KubeOnKube, name: name.to_owned() }
     }
 
-    fn told(phase: &str) -> Told {
-        Told { phase: phase.to_owned(), is_ready: phase == "Ready", is_drifted: false, backed_up: None, certificates_end: None }
+    fn in_phase(phase: &str) -> ClusterMetrics {
+        ClusterMetrics { phase: phase.to_owned(), is_ready: phase == "Ready", is_drifted: false, backed_up: None, certificates_end: None }
     }
 
     #[test]
     fn clusters_come_and_go() {
         let metrics = Metrics::default();
-        metrics.cluster(&key("a"), Some(told("Ready")));
-        metrics.cluster(&key("b"), Some(Told { is_drifted: true, backed_up: Some(1_795_737_620), ..told("Ready") }));
-        metrics.cluster(&key("b"), Some(Told { is_drifted: true, backed_up: Some(1_795_737_620), ..told("Degraded") }));
+        metrics.cluster(&key("a"), Some(in_phase("Ready")));
+        metrics.cluster(&key("b"), Some(ClusterMetrics { is_drifted: true, backed_up: Some(1_795_737_620), ..in_phase("Ready") }));
+        metrics.cluster(&key("b"), Some(ClusterMetrics { is_drifted: true, backed_up: Some(1_795_737_620), ..in_phase("Degraded") }));
         let of = |what: &str, cluster: &str, value: i64| {
             format!("kokctl_cluster_{what}{{group=\"kubeonkube.clay.io\",cluster=\"{cluster}\"}} {value}\n")
         };
@@ -176,7 +176,7 @@ mod tests {
             assert!(text.contains(&line), "{line}{text}");
         }
         // Its schedule is gone, and then the Cluster.
-        metrics.cluster(&key("b"), Some(told("Degraded")));
+        metrics.cluster(&key("b"), Some(in_phase("Degraded")));
         let text = metrics.text();
         assert!(!text.contains("kokctl_cluster_backup_timestamp_seconds{") && text.contains(&of("drifted", "b", 0)), "{text}");
         metrics.cluster(&key("b"), None);
@@ -191,8 +191,8 @@ mod tests {
             let condition = serde_json::json!({"type": "Ready", "status": ready});
             let status = serde_json::json!({"phase": "Suspended", "clusterConditions": [condition]});
             let object = serde_json::json!({"apiVersion": "v1", "kind": "Cluster", "metadata": {}, "spec": {}, "status": status});
-            let cluster = Served::of(&serde_json::from_value(object.clone()).unwrap());
-            let told = Told::of(&object, &View { cluster: Some(cluster), ..View::default() });
+            let cluster = Served::from_cluster(&serde_json::from_value(object.clone()).unwrap());
+            let told = ClusterMetrics::from_cluster(&object, &View { cluster: Some(cluster), ..View::default() });
             (told.phase, told.is_ready)
         };
         assert_eq!(["True", "False"].map(of), [("Suspended".to_owned(), true), ("Suspended".to_owned(), false)]);
@@ -202,7 +202,8 @@ mod tests {
     #[test]
     fn a_backup_that_was_never_made_counts_from_the_cluster() {
         let cluster = Served { created: 7, backups: Schedule::parse("@daily").ok(), ..Served::default() };
-        let of = |cluster: Served| Told::of(&Value::Null, &View { cluster: Some(cluster), ..View::default() }).backed_up;
+        let of =
+            |cluster: Served| ClusterMetrics::from_cluster(&Value::Null, &View { cluster: Some(cluster), ..View::default() }).backed_up;
         assert_eq!(of(cluster.clone()), Some(7));
         assert_eq!(of(Served { backups: None, ..cluster }), None);
     }
@@ -210,7 +211,7 @@ mod tests {
     #[test]
     fn certificates_end_when_the_status_says_it() {
         let metrics = Metrics::default();
-        let of = |status: Value| Told::of(&serde_json::json!({"status": status}), &View::default());
+        let of = |status: Value| ClusterMetrics::from_cluster(&serde_json::json!({"status": status}), &View::default());
         metrics
             .cluster(&key("a"), Some(of(serde_json::json!({"phase": "Ready", "certificates": {"earliestEnd": "2027-11-27T17:33:15Z"}}))));
         let line = "kokctl_certificate_end_seconds{group=\"kubeonkube.clay.io\",cluster=\"a\"} 1827336795\n";
@@ -223,14 +224,14 @@ mod tests {
     #[test]
     fn of_very_many_only_phases_are_counted() {
         let metrics = Metrics::default();
-        (0..=MOST).for_each(|number| metrics.cluster(&key(&format!("c{number}")), Some(told("Ready"))));
+        (0..=MOST).for_each(|number| metrics.cluster(&key(&format!("c{number}")), Some(in_phase("Ready"))));
         let text = metrics.text();
         assert_eq!(text.matches("kokctl_cluster_ready{").count(), MOST);
         assert!(text.contains(&format!("kokctl_clusters{{phase=\"Ready\"}} {}\n", MOST + 1)), "{text}");
         // Those that are shown are followed, and the place of one that is gone is another one's.
-        metrics.cluster(&key("c7"), Some(told("Degraded")));
+        metrics.cluster(&key("c7"), Some(in_phase("Degraded")));
         metrics.cluster(&key("c8"), None);
-        metrics.cluster(&key(&format!("c{MOST}")), Some(Told { is_drifted: true, ..told("Ready") }));
+        metrics.cluster(&key(&format!("c{MOST}")), Some(ClusterMetrics { is_drifted: true, ..in_phase("Ready") }));
         let text = metrics.text();
         assert!(text.contains("kokctl_cluster_ready{group=\"kubeonkube.clay.io\",cluster=\"c7\"} 0\n"), "{text}");
         assert!(text.contains(&format!("kokctl_cluster_drifted{{group=\"kubeonkube.clay.io\",cluster=\"c{MOST}\"}} 1\n")), "{text}");

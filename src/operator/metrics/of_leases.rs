@@ -9,15 +9,15 @@ use std::time::{Duration, Instant};
 pub(in crate::operator) struct LeaseAges(Mutex<BTreeMap<String, Instant>>);
 
 /// A Lease that is kept, until this is dropped.
-pub(in crate::operator) struct Kept<'a> {
+pub(in crate::operator) struct CountedLease<'a> {
     ages: &'a LeaseAges,
     name: &'a str,
 }
 
 impl LeaseAges {
     /// Begins to count for a Lease that was just had.
-    pub(in crate::operator) fn keep<'a>(&'a self, name: &'a str) -> Kept<'a> {
-        let kept = Kept { ages: self, name };
+    pub(in crate::operator) fn keep<'a>(&'a self, name: &'a str) -> CountedLease<'a> {
+        let kept = CountedLease { ages: self, name };
         kept.is_renewed();
         kept
     }
@@ -33,14 +33,14 @@ impl LeaseAges {
     }
 }
 
-impl Kept<'_> {
+impl CountedLease<'_> {
     /// It was renewed now.
     pub(in crate::operator) fn is_renewed(&self) {
         self.ages.lock().insert(self.name.to_owned(), Instant::now());
     }
 }
 
-impl Drop for Kept<'_> {
+impl Drop for CountedLease<'_> {
     fn drop(&mut self) {
         self.ages.lock().remove(self.name);
     }

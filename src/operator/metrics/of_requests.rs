@@ -24,7 +24,7 @@ pub(in crate::operator) struct Requests(pub(super) Family<Labels, Counter>);
 
 /// A client's service whose requests are counted.
 #[derive(Debug, Clone)]
-pub(in crate::operator) struct Counted<S> {
+pub(in crate::operator) struct CountedService<S> {
     inner: S,
     requests: Requests,
 }
@@ -36,14 +36,14 @@ impl Requests {
 }
 
 impl<S> Layer<S> for Requests {
-    type Service = Counted<S>;
+    type Service = CountedService<S>;
 
-    fn layer(&self, inner: S) -> Counted<S> {
-        Counted { inner, requests: self.clone() }
+    fn layer(&self, inner: S) -> CountedService<S> {
+        CountedService { inner, requests: self.clone() }
     }
 }
 
-impl<S, B, A> Service<Request<B>> for Counted<S>
+impl<S, B, A> Service<Request<B>> for CountedService<S>
 where
     S: Service<Request<B>, Response = Response<A>>,
     S::Future: Send + 'static,

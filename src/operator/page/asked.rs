@@ -19,14 +19,14 @@ use super::{Page, key};
 use crate::state::{StateFolder, Story};
 
 #[derive(Deserialize)]
-pub(super) struct Asked {
+pub(super) struct RunQuery {
     group: String,
     operation: String,
     run: Option<String>,
 }
 
 /// What a run of an operation did.
-pub(super) async fn run(State(page): State<Arc<Page>>, Query(asked): Query<Asked>) -> Response {
+pub(super) async fn run(State(page): State<Arc<Page>>, Query(asked): Query<RunQuery>) -> Response {
     match timeout(ANSWER, found(&page.shared, &asked)).await {
         Ok(Ok(document)) => Json(document).into_response(),
         Ok(Err(why)) => (StatusCode::NOT_FOUND, Json(json!({ "why": why }))).into_response(),
@@ -38,7 +38,7 @@ pub(super) async fn run(State(page): State<Arc<Page>>, Query(asked): Query<Asked
 ///
 /// # Errors
 /// Why there is none to be shown.
-async fn found(shared: &Shared, asked: &Asked) -> Result<Value, String> {
+async fn found(shared: &Shared, asked: &RunQuery) -> Result<Value, String> {
     let key = key(&format!("{}/{}", asked.group, asked.operation)).ok_or("no operation has such a name")?;
     if !shared.settings.groups.contains(&key.group) {
         return Err(format!("{} is not served here", key.group.name()));

@@ -32,18 +32,18 @@ struct Shown {
 
 /// The cards of all clusters.
 #[derive(Debug)]
-pub(in super::super) struct Board {
+pub(in super::super) struct ClusterBoard {
     shown: Mutex<BTreeMap<ClusterKey, Shown>>,
     revision: watch::Sender<u64>,
 }
 
-impl Default for Board {
+impl Default for ClusterBoard {
     fn default() -> Self {
         Self { shown: Mutex::default(), revision: watch::channel(0).0 }
     }
 }
 
-impl Board {
+impl ClusterBoard {
     /// Shows this of a cluster from now on; nothing if there is none any more.
     pub(in super::super) fn put(&self, key: &ClusterKey, card: Option<Card>) {
         let mut shown = self.shown.lock().unwrap_or_else(PoisonError::into_inner);
@@ -65,7 +65,7 @@ impl Board {
     }
 
     /// What is new to somebody who has seen this much, and whom one cluster concerns more than the others; nothing if nothing is.
-    pub(super) fn news(&self, seen: &mut Seen) -> Option<Value> {
+    pub(super) fn news(&self, seen: &mut BoardSeen) -> Option<Value> {
         let shown = self.shown.lock().unwrap_or_else(PoisonError::into_inner);
         let is_new = |key: &ClusterKey, shown: &Shown| seen.rows.get(key) != Some(&shown.revision);
         let rows: Vec<Value> = shown.iter().filter(|(key, shown)| is_new(key, shown)).map(|(_, shown)| shown.card.row.clone()).collect();
@@ -88,14 +88,14 @@ impl Board {
 
 /// What somebody has seen so far.
 #[derive(Debug)]
-pub(super) struct Seen {
+pub(super) struct BoardSeen {
     rows: BTreeMap<ClusterKey, u64>,
     /// The cluster of which all is shown.
     chosen: Option<ClusterKey>,
     is_first: bool,
 }
 
-impl Seen {
+impl BoardSeen {
     /// Nothing yet.
     pub(super) fn new(chosen: Option<ClusterKey>) -> Self {
         Self { rows: BTreeMap::new(), chosen, is_first: true }
@@ -108,14 +108,14 @@ fn id(key: &ClusterKey) -> String {
 }
 
 /// Fields of an object; what is not there is not said.
-fn pick(of: &Value, fields: &[&str]) -> Map<String, Value> {
-    let found = fields.iter().filter_map(|field| Some(((*field).to_owned(), of.get(field)?.clone())));
+fn pick(object: &Value, fields: &[&str]) -> Map<String, Value> {
+    let found = fields.iter().filter_map(|field| Some(((*field).to_owned(), object.get(field)?.clone())));
     found.filter(|(_, value)| !value.is_null()).collect()
 }
 
 impl Card {
     /// Of a cluster, or of operations whose Cluster does not exist.
-    pub(in super::super) fn of<'a>(
+    pub(in super::super) fn from_objects<'a>(
         key: &ClusterKey,
         cluster: Option<&DynamicObject>,
         operations: impl Iterator<Item = &'a Arc<DynamicObject>>,
@@ -207,7 +207,7 @@ mod tests {
 
     fn card(phase: &str) -> Option<Card> {
         let cluster = object("Cluster", "c", "2026-01-01T00:00:00Z", json!({"spec": {}, "status": {"phase": phase}}));
-        Card::of(&key("c"), Some(&cluster), std::iter::empty())
+        Card::from_objects(&key("c"), Some(&cluster), std::iter::empty())
     }
 
     #[test]
@@ -219,7 +219,7 @@ mod tests {
             operation("queued", "2026-01-03T00:00:00Z", json!({"status": "Blocked", "phase": "Queued"})),
             operation("runs", "2026-01-04T00:00:00Z", json!({"status": "Running", "phase": "Running", "progress": {"percent": 7}})),
         ];
-        let card = |all: &[Arc<DynamicObject>]| Card::of(&key("c"), None, all.iter()).unwrap();
+        let card = |all: &[Arc<DynamicObject>]| Card::from_objects(&key("c"), None, all.iter()).unwrap();
         let whole = card(&all);
         assert_eq!(whole.row["now"], json!({"name": "runs", "action": "cluster.yml", "phase": "Running", "percent": 7}));
         let names: Vec<&Value> = whole.detail["operations"].as_array().unwrap().iter().map(|it| &it["name"]).collect();
@@ -230,8 +230,8 @@ mod tests {
 
     #[test]
     fn whoever_looks_hears_of_what_has_changed_alone() {
-        let board = Board::default();
-        let (mut all, mut one) = (Seen::new(None), Seen::new(Some(key("c"))));
+        let board = ClusterBoard::default();
+        let (mut all, mut one) = (BoardSeen::new(None), BoardSeen::new(Some(key("c"))));
         assert_eq!(board.news(&mut all).unwrap(), json!({"rows": [], "gone": []}), "that there is none is said once");
         assert_eq!(board.news(&mut one).unwrap()["cluster"], Value::Null);
         board.put(&key("c"), card("Pending"));

@@ -17,8 +17,8 @@ const MOST_SAID: usize = 16 << 10;
 
 /// A run as a document.
 pub(super) fn document(story: &Story) -> Value {
-    let record = Record::of(story);
-    let timeline = Timeline::of(&record);
+    let record = Record::from_story(story);
+    let timeline = Timeline::from_record(&record);
     let end = record.took_milliseconds.max(1);
     let hosts: Vec<Value> =
         timeline.hosts.iter().take(MOST_HOSTS).map(|host| json!({"name": host.host, "picture": host.picture(end, COLUMNS)})).collect();
@@ -55,8 +55,8 @@ fn trouble(step: &StepRecord) -> Value {
         Fate::Failed { error, unknown } => (error.as_str(), *unknown),
         _ => ("", true),
     };
-    let said = step.said.as_deref().map(last);
-    json!({"step": step.step, "title": step.title, "summary": step.summary, "error": last(error), "unknown": is_unknown, "said": said})
+    let output = step.said.as_deref().map(last);
+    json!({"step": step.step, "title": step.title, "summary": step.summary, "error": last(error), "unknown": is_unknown, "said": output})
 }
 
 /// The end of a text: what went wrong stands there.

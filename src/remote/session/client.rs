@@ -10,7 +10,7 @@ use tokio::sync::watch;
 use tracing::{Span, debug};
 
 /// Answers what the server asks of the client.
-pub(super) struct Client {
+pub(super) struct SshClient {
     pub(super) host_keys: Arc<HostKeys>,
     pub(super) lost: watch::Sender<Option<String>>,
     /// Whose connection it is: the SSH library calls from a task of its own.
@@ -30,14 +30,14 @@ impl From<russh::Error> for ClientError {
     }
 }
 
-impl client::Handler for Client {
+impl client::Handler for SshClient {
     type Error = ClientError;
 
     async fn check_server_key(&mut self, shown: &PublicKeyOrCertificate) -> Result<bool, ClientError> {
         match shown {
             PublicKeyOrCertificate::PublicKey { key, .. } => {
                 self.host_keys.verify(key).map_err(ClientError::HostKey)?;
-                self.span.in_scope(|| debug!(fingerprint = %KeyPrint::of(key), "host key accepted"));
+                self.span.in_scope(|| debug!(fingerprint = %KeyPrint::from_key(key), "host key accepted"));
                 Ok(true)
             }
             // We never offer to accept one.

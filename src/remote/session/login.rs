@@ -1,7 +1,7 @@
 //! Logging in: keys first, then the password, each once.
-use super::Session;
+use super::SshSession;
 use crate::remote::error::ConnectFault;
-use crate::remote::identity::{Identities, Identity};
+use crate::remote::identity::{SshIdentities, SshIdentity};
 use crate::remote::text::printable;
 use kok_crds::Secret;
 use russh::client::{AuthResult, KeyboardInteractiveAuthResponse as Interactive};
@@ -14,9 +14,9 @@ const ROUNDS: usize = 5;
 
 /// One login under way.
 pub(super) struct Login<'a> {
-    session: &'a mut Session,
+    session: &'a mut SshSession,
     user: &'a str,
-    identities: Identities,
+    identities: SshIdentities,
     tried: Vec<String>,
     tried_password: bool,
     reason: Option<String>,
@@ -32,7 +32,7 @@ enum Step {
 }
 
 impl<'a> Login<'a> {
-    pub(super) fn new(session: &'a mut Session, user: &'a str, identities: Identities) -> Self {
+    pub(super) fn new(session: &'a mut SshSession, user: &'a str, identities: SshIdentities) -> Self {
         Self { session, user, identities, tried: Vec::new(), tried_password: false, reason: None }
     }
 
@@ -173,7 +173,7 @@ impl<'a> Login<'a> {
     }
 
     /// For RSA the best hash that the server knows; never SHA-1.
-    async fn hash_for(&self, identity: &Identity) -> Result<Option<HashAlg>, &'static str> {
+    async fn hash_for(&self, identity: &SshIdentity) -> Result<Option<HashAlg>, &'static str> {
         if !identity.is_rsa() {
             return Ok(None);
         }
@@ -186,18 +186,18 @@ impl<'a> Login<'a> {
         }
     }
 
-    async fn offer(&mut self, identity: Identity, hash: Option<HashAlg>) -> Result<AuthResult, String> {
+    async fn offer(&mut self, identity: SshIdentity, hash: Option<HashAlg>) -> Result<AuthResult, String> {
         let handle = &mut self.session.handle;
         match (identity, &mut self.identities.agent) {
-            (Identity::File { key, .. }, _) => {
+            (SshIdentity::File { key, .. }, _) => {
                 let key = PrivateKeyWithHashAlg::new(key, hash);
                 handle.authenticate_publickey(self.user, key).await.map_err(|error| error.to_string())
             }
-            (Identity::Agent { key, .. }, Some(agent)) => {
+            (SshIdentity::Agent { key, .. }, Some(agent)) => {
                 let result = handle.authenticate_publickey_with(self.user, key, hash, agent).await;
                 result.map_err(|error| format!("the SSH agent did not sign: {error}"))
             }
-            (Identity::Agent { .. }, None) => Err("the SSH agent is gone".to_owned()),
+            (SshIdentity::Agent { .. }, None) => Err("the SSH agent is gone".to_owned()),
         }
     }
 }

@@ -3,14 +3,14 @@
 mod client;
 mod login;
 
-use super::error::{ConnectFault, Phase};
+use super::error::{ConnectFault, ConnectPhase};
 use super::host_key::HostKeys;
-use super::identity::Identities;
+use super::identity::SshIdentities;
 use super::socket::{Hangup, Socket};
 use super::target::{Deadlines, Target};
 use super::tunnel::tunnel;
 use crate::pools::HANDSHAKES_THROUGH;
-use client::{Client, ClientError};
+use client::{ClientError, SshClient};
 use login::Login;
 use russh::client::{Config, Handle, Msg, connect_stream};
 use russh::{ChannelMsg, ChannelOpenFailure, ChannelReadHalf, ChannelWriteHalf, Preferred, cipher, compression, kex, mac};
@@ -47,8 +47,8 @@ const MACS: &[mac::Name] = &[mac::HMAC_SHA256_ETM, mac::HMAC_SHA512_ETM, mac::HM
 const COMPRESSIONS: &[compression::Name] = &[compression::NONE];
 
 /// A session whose host key was verified.
-pub(super) struct Session {
-    handle: Handle<Client>,
+pub(super) struct SshSession {
+    handle: Handle<SshClient>,
     lost: watch::Receiver<Option<String>>,
     /// For connections through this server.
     pub(super) handshakes: Semaphore,
@@ -77,7 +77,7 @@ fn config(host_keys: &HostKeys) -> Config {
     }
 }
 
-impl Session {
+impl SshSession {
     /// From a TCP connection to a verified host key. [`ConnectFault::Dropped`] means that the server closed before it greeted us,
     /// and [`ConnectFault::Broken`] that the connection ended after that; either may not happen the next time.
     pub(super) async fn handshake(
@@ -91,27 +91,29 @@ impl Session {
         let greeting = socket.greeting();
         let (sender, lost) = watch::channel(None);
         let config = Arc::new(config(&host_keys));
-        let client = Client { host_keys: Arc::clone(&host_keys), lost: sender, span: tracing::Span::current() };
+        let client = SshClient { host_keys: Arc::clone(&host_keys), lost: sender, span: tracing::Span::current() };
         match tokio::time::timeout(after, connect_stream(config, socket, client)).await {
-            Err(_) => Err(ConnectFault::TimedOut { phase: Phase::Handshake, after }),
+            Err(_) => Err(ConnectFault::TimedOut { phase: ConnectPhase::Handshake, after }),
             Ok(Ok(handle)) => {
                 let handshakes = Semaphore::new(HANDSHAKES_THROUGH);
                 Ok(Self { handle, lost, handshakes, host_keys, _under: under, _hangup: hangup })
             }
             Ok(Err(ClientError::HostKey(fault))) => Err(fault.into()),
             Ok(Err(ClientError::Ssh(russh::Error::NoCommonAlgo { kind, theirs, .. }))) => Err(no_common(kind, &theirs)),
-            Ok(Err(error)) if error.is_closed() && !greeting.is_ssh() => Err(ConnectFault::Dropped { attempts: 1, said: greeting.said() }),
+            Ok(Err(error)) if error.is_closed() && !greeting.is_ssh() => {
+                Err(ConnectFault::Dropped { attempts: 1, output: greeting.received_text() })
+            }
             Ok(Err(error)) if error.is_closed() => Err(ConnectFault::Broken { attempts: 1, reason: error.text() }),
             Ok(Err(error)) => Err(ConnectFault::Protocol { reason: error.text() }),
         }
     }
 
     /// Logs in with the identities, then with the target's password.
-    pub(super) async fn login(mut self, target: &Target, identities: Identities, deadlines: &Deadlines) -> Result<Self, ConnectFault> {
+    pub(super) async fn login(mut self, target: &Target, identities: SshIdentities, deadlines: &Deadlines) -> Result<Self, ConnectFault> {
         let after = deadlines.authenticate;
         let login = Login::new(&mut self, &target.user, identities);
         match tokio::time::timeout(after, login.run(target.password.as_ref())).await {
-            Err(_) => Err(ConnectFault::TimedOut { phase: Phase::Login, after }),
+            Err(_) => Err(ConnectFault::TimedOut { phase: ConnectPhase::Login, after }),
             Ok(Ok(())) => Ok(self),
             Ok(Err(fault)) => Err(fault),
         }
@@ -120,7 +122,7 @@ impl Session {
     /// A way through this server to another one.
     pub(super) async fn tunnel(&self, target: &Target, after: Duration) -> Result<Socket, ConnectFault> {
         self.way_to(&target.address, target.port, after).await.map_err(|fault| match fault {
-            NoWay::Late => ConnectFault::TimedOut { phase: Phase::Connecting, after },
+            NoWay::Late => ConnectFault::TimedOut { phase: ConnectPhase::Connecting, after },
             NoWay::Refused(reason) => no_tunnel(reason),
             NoWay::Lost(reason) => ConnectFault::NoTunnel { reason },
         })
@@ -171,7 +173,7 @@ impl Session {
 
     /// Opens a channel and starts `command` on it, without waiting for the server to confirm the start: that comes with the
     /// command's first output, and its refusal too.
-    pub(super) async fn start(&self, command: &str) -> Result<(Input, Events), StartFault> {
+    pub(super) async fn start(&self, command: &str) -> Result<(Input, ChannelEvents), StartFault> {
         let channel = self.handle.channel_open_session().await.map_err(|error| match error {
             russh::Error::ChannelOpenFailure(ChannelOpenFailure::ConnectFailed | ChannelOpenFailure::ResourceShortage) => StartFault::Full,
             russh::Error::ChannelOpenFailure(reason) => StartFault::Failed(format!("the host opened no channel ({reason:?})")),
@@ -179,7 +181,7 @@ impl Session {
         })?;
         let (reader, writer) = channel.split();
         writer.exec(true, command).await.map_err(|_| StartFault::Failed(self.lost_reason()))?;
-        Ok((Input(writer), Events(reader)))
+        Ok((Input(writer), ChannelEvents(reader)))
     }
 
     /// Says goodbye and waits, for a moment, until the session has ended.
@@ -250,7 +252,7 @@ fn no_common(kind: russh::AlgorithmKind, theirs: &[String]) -> ConnectFault {
 }
 
 /// The standard input of a command. Sending waits for the peer's window, for ever if the connection dies meanwhile: always race it
-/// against the end of the [`Events`].
+/// against the end of the [`ChannelEvents`].
 pub(super) struct Input(ChannelWriteHalf<Msg>);
 
 /// The channel is gone.
@@ -271,7 +273,7 @@ impl Input {
 }
 
 /// What a channel brings.
-pub(super) enum Event {
+pub(super) enum ChannelEvent {
     Stdout(Vec<u8>),
     Stderr(Vec<u8>),
     Exited(u32),
@@ -280,7 +282,7 @@ pub(super) enum Event {
     Refused,
 }
 
-impl Event {
+impl ChannelEvent {
     /// How many bytes of output it brings.
     pub(super) fn bytes(&self) -> u64 {
         match self {
@@ -291,19 +293,19 @@ impl Event {
 }
 
 /// The channel's messages. Whoever holds this must read to the end: one channel that is not read stops the whole connection.
-pub(super) struct Events(ChannelReadHalf);
+pub(super) struct ChannelEvents(ChannelReadHalf);
 
-impl Events {
+impl ChannelEvents {
     /// The next event, or nothing when the channel has ended.
-    pub(super) async fn next(&mut self) -> Option<Event> {
+    pub(super) async fn next(&mut self) -> Option<ChannelEvent> {
         loop {
             return Some(match self.0.wait().await? {
-                ChannelMsg::Data { data } => Event::Stdout(data.into()),
+                ChannelMsg::Data { data } => ChannelEvent::Stdout(data.into()),
                 // 1 is the only extended stream there is (RFC 4254, 5.2).
-                ChannelMsg::ExtendedData { data, ext: 1 } => Event::Stderr(data.into()),
-                ChannelMsg::ExitStatus { exit_status } => Event::Exited(exit_status),
-                ChannelMsg::ExitSignal { signal_name, .. } => Event::Signaled(signal(&signal_name)),
-                ChannelMsg::Failure => Event::Refused,
+                ChannelMsg::ExtendedData { data, ext: 1 } => ChannelEvent::Stderr(data.into()),
+                ChannelMsg::ExitStatus { exit_status } => ChannelEvent::Exited(exit_status),
+                ChannelMsg::ExitSignal { signal_name, .. } => ChannelEvent::Signaled(signal(&signal_name)),
+                ChannelMsg::Failure => ChannelEvent::Refused,
                 _ => continue,
             });
         }

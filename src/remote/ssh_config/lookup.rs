@@ -1,6 +1,6 @@
 //! Which lines count for a host: the first value of each keyword in a block that matches.
 use super::{Item, SshConfigFault, keywords};
-use crate::remote::host_key_fault::Place;
+use crate::remote::host_key_fault::KnownHostsPlace;
 use crate::remote::pattern::{Case, matches};
 use std::collections::BTreeMap;
 
@@ -16,7 +16,7 @@ pub(super) struct Query<'a> {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Value {
     pub(super) arguments: Vec<String>,
-    pub(super) place: Place,
+    pub(super) place: KnownHostsPlace,
 }
 
 /// The values that count, by keyword in lower case.
@@ -29,7 +29,7 @@ const WAYS: [&str; 2] = ["proxyjump", "proxycommand"];
 
 /// Walks the lines, and once more if a `Match final` wants to see what came out.
 pub(super) fn values(items: &[Item], query: Query<'_>) -> Result<Values, SshConfigFault> {
-    let mut walk = Walk::of(query);
+    let mut walk = Walk::new(query);
     walk.items(items)?;
     if walk.wants_final {
         walk.is_final = true;
@@ -40,7 +40,7 @@ pub(super) fn values(items: &[Item], query: Query<'_>) -> Result<Values, SshConf
 
 /// Every line of an option that ssh does not know.
 pub(super) fn unknown(items: &[Item], query: Query<'_>) -> Vec<SshConfigFault> {
-    let mut walk = Walk::of(query);
+    let mut walk = Walk::new(query);
     // Whatever else is wrong is said where the values are asked for.
     let _ = walk.items(items);
     walk.unknown
@@ -55,7 +55,7 @@ struct Walk<'a> {
 }
 
 impl<'a> Walk<'a> {
-    fn of(query: Query<'a>) -> Self {
+    fn new(query: Query<'a>) -> Self {
         Self { query, values: Values::new(), is_final: false, wants_final: false, unknown: Vec::new() }
     }
 

@@ -11,9 +11,9 @@ mod settings;
 mod split;
 
 use super::text::printable;
-use crate::remote::host_key_fault::Place;
+use crate::remote::host_key_fault::KnownHostsPlace;
 use crate::remote::identity::Variables;
-pub(crate) use settings::{Jump, Overruled, Settings};
+pub(crate) use settings::{Jump, Overruled, SshSettings};
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -40,7 +40,7 @@ pub enum SshConfigFault {
         /// What the line sets.
         keyword: String,
         /// The line.
-        place: Place,
+        place: KnownHostsPlace,
         /// What is wrong.
         reason: String,
     },
@@ -50,7 +50,7 @@ pub enum SshConfigFault {
         /// What the line sets, in lower case.
         keyword: String,
         /// The line.
-        place: Place,
+        place: KnownHostsPlace,
         /// The option that was meant, perhaps.
         meant: Option<&'static str>,
     },
@@ -60,7 +60,7 @@ pub enum SshConfigFault {
         /// What the line sets.
         keyword: String,
         /// The line.
-        place: Place,
+        place: KnownHostsPlace,
         /// What to do instead.
         hint: &'static str,
     },
@@ -112,7 +112,7 @@ fn quoted(word: &str) -> String {
 /// A line and where it stands.
 #[derive(Debug, Clone)]
 struct Item {
-    place: Place,
+    place: KnownHostsPlace,
     /// In lower case.
     keyword: String,
     arguments: Vec<String>,
@@ -156,7 +156,7 @@ impl SshConfig {
     }
 
     /// What it says about a host, named as the user named it. `user` is the login if the user named one.
-    pub(crate) fn lookup(&self, name: &str, user: Option<&str>, overruled: Overruled) -> Result<Settings, SshConfigFault> {
+    pub(crate) fn lookup(&self, name: &str, user: Option<&str>, overruled: Overruled) -> Result<SshSettings, SshConfigFault> {
         let values = lookup::values(&self.items, lookup::Query { name, user, local_user: &self.local_user })?;
         let scope = expand::Scope { home: self.home.as_deref(), name, user, local_user: &self.local_user, variables: &self.variables };
         settings::settings(&values, scope, overruled)

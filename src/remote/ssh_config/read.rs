@@ -1,7 +1,7 @@
 //! Files, with what they include.
 use super::{Item, SshConfigFault, split};
 use crate::plain_file;
-use crate::remote::host_key_fault::Place;
+use crate::remote::host_key_fault::KnownHostsPlace;
 use crate::remote::pattern::{Case, matches};
 use std::io;
 use std::os::unix::fs::MetadataExt as _;
@@ -43,7 +43,7 @@ impl Reader<'_> {
         let text = String::from_utf8_lossy(&text);
         let mut items = Vec::new();
         for (index, line) in text.lines().enumerate() {
-            let place = Place { file: file.to_owned(), line: index + 1 };
+            let place = KnownHostsPlace { file: file.to_owned(), line: index + 1 };
             let wrong =
                 |reason: &str| SshConfigFault::Wrong { keyword: "the line".to_owned(), place: place.clone(), reason: reason.into() };
             let Some((keyword, arguments)) = split::split(line).map_err(wrong)? else { continue };
@@ -56,7 +56,7 @@ impl Reader<'_> {
         Ok(items)
     }
 
-    fn included(self, patterns: &[String], place: &Place, depth: usize) -> Result<Vec<Item>, SshConfigFault> {
+    fn included(self, patterns: &[String], place: &KnownHostsPlace, depth: usize) -> Result<Vec<Item>, SshConfigFault> {
         let wrong = |reason: &str| SshConfigFault::Wrong { keyword: "include".to_owned(), place: place.clone(), reason: reason.to_owned() };
         if depth == MAX_DEPTH {
             return Err(wrong("it is nested too deep"));

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 /// What an ssh_config says about one host.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub(crate) struct Settings {
+pub(crate) struct SshSettings {
     pub(crate) host_name: Option<String>,
     pub(crate) port: Option<u16>,
     pub(crate) user: Option<String>,
@@ -73,7 +73,7 @@ const HONOURED: [&str; 16] = [
     "match",
 ];
 
-pub(super) fn settings(values: &Values, scope: Scope<'_>, overruled: Overruled) -> Result<Settings, SshConfigFault> {
+pub(super) fn settings(values: &Values, scope: Scope<'_>, overruled: Overruled) -> Result<SshSettings, SshConfigFault> {
     refuse(values, overruled)?;
     for (keyword, found) in values.iter().filter(|(keyword, _)| !HONOURED.contains(&keyword.as_str())) {
         let place = found.first().map(|value| value.place.to_string()).unwrap_or_default();
@@ -91,7 +91,7 @@ pub(super) fn settings(values: &Values, scope: Scope<'_>, overruled: Overruled) 
     let configured = configured(values, scope, &path)?;
     let place = |keyword: &str| values.get(keyword).and_then(|values| Some(values.first()?.place.clone()));
     let origin = Origin { address: place("hostname"), port: place("port"), user: place("user") };
-    Ok(Settings { host_name, port, user, checking, jumps, configured: Configured { origin, ..configured } })
+    Ok(SshSettings { host_name, port, user, checking, jumps, configured: Configured { origin, ..configured } })
 }
 
 fn refuse(values: &Values, overruled: Overruled) -> Result<(), SshConfigFault> {

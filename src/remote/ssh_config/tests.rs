@@ -1,6 +1,6 @@
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, clippy::panic)]
 use super::split::split;
-use super::{Jump, Overruled, Settings, SshConfig, SshConfigFault};
+use super::{Jump, Overruled, SshConfig, SshConfigFault, SshSettings};
 use crate::remote::identity::Variables;
 use crate::remote::target::{AddressFamily, AgentChoice, HostKeyChecking};
 use proptest::prelude::*;
@@ -33,12 +33,12 @@ impl Files {
             .map(|config| config.with_variables(Variables::new(|name| std::env::var_os(name))))
     }
 
-    fn ask(&self, name: &str) -> Result<Settings, SshConfigFault> {
+    fn ask(&self, name: &str) -> Result<SshSettings, SshConfigFault> {
         self.load()?.lookup(name, None, Overruled::default())
     }
 }
 
-fn ask(config: &str, name: &str) -> Result<Settings, SshConfigFault> {
+fn ask(config: &str, name: &str) -> Result<SshSettings, SshConfigFault> {
     Files::new(config).ask(name)
 }
 
@@ -111,7 +111,7 @@ fn files_and_ways_are_read() {
                   UserKnownHostsFile ~/one /two\nHostKeyAlias box\nUser ops\nProxyJump a,ssh://u@[2001:db8::1]:7/\n";
     let files = Files::new(config);
     let home = files.0.path().join("home");
-    let Settings { configured, jumps, .. } = files.ask("192.0.2.1").unwrap();
+    let SshSettings { configured, jumps, .. } = files.ask("192.0.2.1").unwrap();
     assert_eq!(configured.identity_files, [home.join("ops-192.0.2.1"), Path::new("/keys/a").to_owned()]);
     assert_eq!(configured.user_known_hosts_files, Some(vec![home.join("one"), Path::new("/two").to_owned()]));
     assert!(configured.identities_only && configured.agent == AgentChoice::None && configured.address_family == AddressFamily::V6);
@@ -206,12 +206,12 @@ fn openssh_knows_the_same_options() {
 
 #[test]
 fn the_lines_that_decide_where_a_server_is_are_known() {
-    let origin = ask("Host a\n HostName 192.0.2.9\n Port 23\n", "a").unwrap().configured.origin.told().unwrap();
+    let origin = ask("Host a\n HostName 192.0.2.9\n Port 23\n", "a").unwrap().configured.origin.description().unwrap();
     assert!(
         origin.starts_with("the address is that of HostName at /") && origin.contains("config:2, the port is that of Port at"),
         "{origin}"
     );
-    assert_eq!(ask("Host b\n HostName 192.0.2.9\n", "a").unwrap().configured.origin.told(), None);
+    assert_eq!(ask("Host b\n HostName 192.0.2.9\n", "a").unwrap().configured.origin.description(), None);
 }
 
 #[test]
@@ -223,7 +223,7 @@ fn what_distributions_ship_stands_in_nobodys_way() {
     files.write("system/policy.config", crypto);
     let red_hat = "Match final all\n\tInclude policy.config\n\tGSSAPIAuthentication yes\n\tForwardX11Trusted yes\n";
     files.write("system/ssh_config.d/50-redhat.conf", red_hat);
-    assert_eq!(files.ask("192.0.2.1").unwrap(), Settings::default());
+    assert_eq!(files.ask("192.0.2.1").unwrap(), SshSettings::default());
 }
 
 /// What OpenSSH itself makes of a configuration.

@@ -1,5 +1,5 @@
 use super::harness::{BlackHole, LONG, Relay, Sshd, open, refused, transport, until};
-use crate::remote::{ConnectFault, Connection, Deadlines, Phase, Prospect, RunError, Script, Target};
+use crate::remote::{ConnectFault, ConnectPhase, Connection, Deadlines, Prospect, RunError, Script, Target};
 use std::path::Path;
 use std::time::{Duration, Instant};
 use tokio::io::AsyncWriteExt as _;
@@ -105,7 +105,7 @@ async fn a_link_that_goes_silent_is_found_in_time() {
 async fn many_dead_hosts_are_found_in_the_time_of_one() {
     let (hole, sshd) = (BlackHole::new().await, Sshd::start());
     let silent = tokio::net::TcpListener::bind("0.0.0.0:0").await.unwrap();
-    let ports = [(hole.port(), Phase::Connecting), (silent.local_addr().unwrap().port(), Phase::Handshake)];
+    let ports = [(hole.port(), ConnectPhase::Connecting), (silent.local_addr().unwrap().port(), ConnectPhase::Handshake)];
     let deadlines = Deadlines { connect: Duration::from_secs(2), handshake: Duration::from_secs(2), ..Deadlines::default() };
     let began = Instant::now();
     let mut opening = tokio::task::JoinSet::new();

@@ -1,6 +1,6 @@
 #![allow(clippy::unwrap_used, clippy::indexing_slicing)]
 use super::{Framer, StderrTail};
-use crate::remote::nonce::Nonce;
+use crate::remote::nonce::ScriptNonce;
 use proptest::prelude::*;
 use std::sync::Arc;
 
@@ -15,7 +15,7 @@ fn framed(noise: &[u8], output: &[u8], status: u32) -> Vec<u8> {
 }
 
 fn read(pieces: impl IntoIterator<Item = Vec<u8>>, limit: usize) -> Framer {
-    let mut framer = Framer::new(&Nonce::fixed(NONCE), limit, &Arc::default());
+    let mut framer = Framer::new(&ScriptNonce::fixed(NONCE), limit, &Arc::default());
     for piece in pieces {
         framer.push(&piece);
     }
@@ -54,12 +54,12 @@ fn without_a_begin_all_is_noise() {
 
 #[test]
 fn stderr_keeps_its_end_and_loses_its_noise() {
-    let mut tail = StderrTail::new(&Nonce::fixed(NONCE), &Arc::default());
+    let mut tail = StderrTail::new(&ScriptNonce::fixed(NONCE), &Arc::default());
     tail.push(format!("profile\n\nkokctl-begin-{NONCE}\nreason\n").as_bytes());
     let (noise, kept) = tail.split();
     assert_eq!((noise.as_slice(), kept.bytes.as_slice()), (&b"profile\n"[..], &b"reason\n"[..]));
 
-    let mut flood = StderrTail::new(&Nonce::fixed(NONCE), &Arc::default());
+    let mut flood = StderrTail::new(&ScriptNonce::fixed(NONCE), &Arc::default());
     for _ in 0..300 {
         flood.push(&[b'a'; 1000]);
     }

@@ -1,5 +1,5 @@
 #![allow(clippy::unwrap_used, clippy::panic)]
-use super::{Identities, Identity, IdentityFault, Surroundings, load};
+use super::{IdentityFault, SshIdentities, SshIdentity, Surroundings, load};
 use crate::remote::Target;
 use crate::remote::tests::harness::a_target;
 use crate::remote::tests::harness::{transport, transport_with};
@@ -59,14 +59,14 @@ fn a_number_that_begins_with_a_zero_byte_is_a_key() {
     let path = dir.path().join("short");
     fs::write(&path, SHORT).unwrap();
     fs::set_permissions(&path, fs::Permissions::from_mode(0o600)).unwrap();
-    let Ok(Identity::File { key, .. }) = load(&path, None) else { panic!("{:?}", fault(&path)) };
+    let Ok(SshIdentity::File { key, .. }) = load(&path, None) else { panic!("{:?}", fault(&path)) };
     assert_eq!(key.public_key().key_data(), russh::keys::PublicKey::from_openssh(PUBLIC).unwrap().key_data());
     let said = key.sign("of-a-test", russh::keys::HashAlg::Sha256, b"a message").unwrap();
     key.public_key().verify("of-a-test", b"a message", &said).unwrap();
     let encrypts = Command::new("ssh-keygen").args(["-q", "-p", "-P", "", "-N", "secret", "-f"]).arg(&path).status();
     assert!(encrypts.unwrap().success());
     assert!(matches!(fault(&path), IdentityFault::Encrypted { .. }));
-    let Ok(Identity::File { key: opened, .. }) = load(&path, Some("secret")) else { panic!("it does not open") };
+    let Ok(SshIdentity::File { key: opened, .. }) = load(&path, Some("secret")) else { panic!("it does not open") };
     assert_eq!(opened.key_data(), key.key_data());
     assert!(matches!(load(&path, Some("another")), Err(IdentityFault::WrongPassphrase { .. })));
     fs::write(&path, SHORT.replace("AAAABG5vbmUAAAAEbm9uZQ", "AAAABG5vbmUAAAAEbm9uYQ")).unwrap();
@@ -83,8 +83,8 @@ async fn usual_files_are_offered_in_order_and_bad_ones_passed_over() {
     keygen(&ssh.join("id_rsa"), "secret", &["-t", "rsa", "-b", "2048"]);
     let target = Target { private_key_file: None, ..a_target() };
     let surroundings = Surroundings { home: Some(home.path().to_owned()), agent_socket: Some(ssh.join("gone")), ..Surroundings::default() };
-    let found = Identities::gather(&target, &transport_with(&surroundings)).await.unwrap_or_else(|fault| panic!("{fault}"));
-    let names: Vec<_> = found.offered.iter().map(Identity::describe).collect();
+    let found = SshIdentities::gather(&target, &transport_with(&surroundings)).await.unwrap_or_else(|fault| panic!("{fault}"));
+    let names: Vec<_> = found.offered.iter().map(SshIdentity::describe).collect();
     assert_eq!(names.len(), 2);
     assert!(names.first().unwrap().contains("id_ed25519") && names.last().unwrap().contains("id_ecdsa"), "{names:?}");
     assert_eq!(found.skipped.len(), 2, "{:?}", found.skipped);
@@ -93,7 +93,7 @@ async fn usual_files_are_offered_in_order_and_bad_ones_passed_over() {
 #[tokio::test]
 async fn a_password_alone_means_no_key_at_all() {
     let target = Target { password: Some(kok_crds::Secret::new("x")), ..a_target() };
-    let found = Identities::gather(&Target { private_key_file: None, ..target }, &transport()).await;
+    let found = SshIdentities::gather(&Target { private_key_file: None, ..target }, &transport()).await;
     assert!(found.is_ok_and(|found| found.offered.is_empty()));
 }
 
@@ -108,9 +108,9 @@ async fn a_key_of_the_users_files_is_the_only_one() {
         password: Some(kok_crds::Secret::new("x")),
         ..a_target()
     };
-    let found = Identities::gather(&with("key"), &transport()).await.unwrap_or_else(|fault| panic!("{fault}"));
-    let names: Vec<_> = found.offered.iter().map(Identity::describe).collect();
+    let found = SshIdentities::gather(&with("key"), &transport()).await.unwrap_or_else(|fault| panic!("{fault}"));
+    let names: Vec<_> = found.offered.iter().map(SshIdentity::describe).collect();
     assert!(names.len() == 1 && names.first().unwrap().starts_with("ssh-privatekey "), "{names:?}");
-    let fault = Identities::gather(&with("locked"), &transport()).await.err().unwrap();
+    let fault = SshIdentities::gather(&with("locked"), &transport()).await.err().unwrap();
     assert!(matches!(fault, IdentityFault::Encrypted { .. }), "{fault}");
 }

@@ -1,6 +1,6 @@
 use super::harness::{Agent, LONG, Relay, Sshd, fingerprint, keygen, open, public_key, refused, transport, transport_with};
 use crate::remote::identity::Surroundings;
-use crate::remote::{ConnectFault, Connection, Deadlines, HostKeyFault, IdentityFault, Phase, Script, Target};
+use crate::remote::{ConnectFault, ConnectPhase, Connection, Deadlines, HostKeyFault, IdentityFault, Script, Target};
 use std::fs;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
@@ -20,7 +20,7 @@ async fn host_key_fault(sshd: &Sshd, target: &Target) -> HostKeyFault {
     }
 }
 
-async fn works(target: &Target) {
+async fn assert_login_works(target: &Target) {
     let connection = open(target).await.unwrap_or_else(|error| panic!("{error}: {:?}", error.because()));
     let output = connection.run(Script::new("id -u"), LONG).await.unwrap();
     assert_eq!(output.stdout, b"0\n");
@@ -61,7 +61,7 @@ async fn a_host_known_by_another_key_type_is_not_taken_for_new() {
 async fn the_recorded_key_type_is_asked_for_first() {
     let sshd = Sshd::with_host_keys(&["ed25519", "ecdsa", "rsa"]);
     for kind in ["rsa", "ecdsa", "ed25519"] {
-        works(&sshd.target_knowing(&sshd.known_hosts_line(kind))).await;
+        assert_login_works(&sshd.target_knowing(&sshd.known_hosts_line(kind))).await;
     }
 }
 
@@ -87,7 +87,7 @@ async fn a_certificate_authority_alone_is_refused_clearly() {
     let authority = format!("@cert-authority * {}", sshd.host_public_key("ed25519"));
     let target = sshd.target_knowing(&authority);
     assert!(matches!(host_key_fault(&sshd, &target).await, HostKeyFault::OnlyAuthority { .. }));
-    works(&sshd.target_knowing(&format!("{authority}{}", sshd.known_hosts_line("ed25519")))).await;
+    assert_login_works(&sshd.target_knowing(&format!("{authority}{}", sshd.known_hosts_line("ed25519")))).await;
 }
 
 #[tokio::test]
@@ -98,11 +98,11 @@ async fn hashed_wildcard_and_portless_entries_are_found() {
     let hashed =
         Command::new("ssh-keygen").arg("-Hf").arg(sshd.path("known_hosts")).stderr(Stdio::null()).stdout(Stdio::null()).status().unwrap();
     assert!(hashed.success() && fs::read_to_string(sshd.path("known_hosts")).unwrap().starts_with("|1|"));
-    works(&sshd.target()).await;
-    works(&sshd.target_knowing(&format!("web,[127.0.0.*]:* {key}"))).await;
-    works(&sshd.target_knowing(&format!("127.0.0.1 {key}"))).await;
+    assert_login_works(&sshd.target()).await;
+    assert_login_works(&sshd.target_knowing(&format!("web,[127.0.0.*]:* {key}"))).await;
+    assert_login_works(&sshd.target_knowing(&format!("127.0.0.1 {key}"))).await;
     let target = sshd.target_knowing(&format!("*,![127.0.0.1]:{} {key}", sshd.port));
-    works(&target).await; // The negation holds for the entry with the port; the one without it still matches `*`.
+    assert_login_works(&target).await; // The negation holds for the entry with the port; the one without it still matches `*`.
     let target = sshd.target_knowing(&format!("*,!*127.0.0.1* {key}"));
     assert!(refused(&target).await.is_host_key());
 }
@@ -111,7 +111,7 @@ async fn hashed_wildcard_and_portless_entries_are_found() {
 async fn a_pinned_fingerprint_stands_above_known_hosts() {
     let sshd = Sshd::start();
     let unknown = sshd.target_knowing("");
-    works(&Target { host_key: Some(sshd.fingerprint("ed25519")), ..unknown.clone() }).await;
+    assert_login_works(&Target { host_key: Some(sshd.fingerprint("ed25519")), ..unknown.clone() }).await;
     keygen(&sshd.path("old"), &["-t", "ed25519"]);
     let pinned = Some(fingerprint(&sshd.path("old.pub")));
     let error = refused(&Target { host_key: pinned, ..sshd.target_knowing(&sshd.known_hosts_line("ed25519")) }).await;
@@ -143,7 +143,7 @@ async fn every_kind_of_key_logs_in() {
     }
     fs::write(sshd.path("authorized_keys"), authorized).unwrap();
     for number in 0..kinds.len() {
-        works(&Target { private_key_file: Some(sshd.path(&format!("kind{number}"))), ..sshd.target() }).await;
+        assert_login_works(&Target { private_key_file: Some(sshd.path(&format!("kind{number}"))), ..sshd.target() }).await;
     }
 }
 
@@ -186,7 +186,7 @@ async fn black_holes_end_at_their_deadline() {
     let target = Target { port: silent.local_addr().unwrap().port(), ..sshd.target() };
     let start = Instant::now();
     let error = Connection::open(&target, &deadlines, &transport()).await.err().unwrap();
-    assert!(matches!(*error.fault, ConnectFault::TimedOut { phase: Phase::Handshake, .. }), "{error:?}");
+    assert!(matches!(*error.fault, ConnectFault::TimedOut { phase: ConnectPhase::Handshake, .. }), "{error:?}");
     assert!(start.elapsed() < Duration::from_secs(3));
     // The socket is really closed: nothing is left behind that waits for an answer.
     let (mut accepted, _) = silent.accept().await.unwrap();
@@ -204,7 +204,7 @@ async fn black_holes_end_at_their_deadline() {
         let _ = stream.read_to_end(&mut rest).await;
     });
     let error = Connection::open(&target, &deadlines, &transport()).await.err().unwrap();
-    assert!(matches!(*error.fault, ConnectFault::TimedOut { phase: Phase::Handshake, .. }), "{error:?}");
+    assert!(matches!(*error.fault, ConnectFault::TimedOut { phase: ConnectPhase::Handshake, .. }), "{error:?}");
     tokio::time::timeout(LONG, greeter).await.unwrap().unwrap();
 }
 
@@ -213,7 +213,7 @@ async fn connections_that_sshd_drops_are_tried_again() {
     let sshd = Sshd::start();
     let relay = Relay::to(sshd.port, 2).await;
     let pinned = Target { host_key: Some(sshd.fingerprint("ed25519")), port: relay.port, ..sshd.target() };
-    works(&pinned).await;
+    assert_login_works(&pinned).await;
 
     let hopeless = Relay::to(sshd.port, usize::MAX).await;
     let error = refused(&Target { port: hopeless.port, ..pinned }).await;

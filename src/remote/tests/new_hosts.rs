@@ -70,7 +70,7 @@ async fn a_key_that_cannot_be_recorded_is_not_accepted() {
 #[tokio::test]
 async fn a_scan_shows_keys_of_all_types_and_believes_none() {
     let sshd = Sshd::with_host_keys(&["ed25519", "ecdsa", "rsa"]);
-    let scan = async |target: &Target| Scan::of(target, &Deadlines::default(), &transport()).await.unwrap();
+    let scan = async |target: &Target| Scan::ask(target, &Deadlines::default(), &transport()).await.unwrap();
     let target = accepting(&sshd, "known");
     let found = scan(&target).await;
     assert!(found.is_new() && !sshd.path("known").exists());

@@ -2,7 +2,7 @@ use super::harness::{ASKED, LONG, PASSWORD, Sshd, keygen, open, refused};
 use crate::remote::{ConnectFault, Connection, HostKeyFault, RunError, Script, Target, quote};
 use kok_crds::Secret;
 
-async fn works(target: &Target) -> Connection {
+async fn working_connection(target: &Target) -> Connection {
     let connection = open(target).await.unwrap_or_else(|error| panic!("{error}: {:?}", error.because()));
     let output = connection.run(Script::new("id -u"), LONG).await.unwrap_or_else(|error| panic!("{error}: {:?}", error.because()));
     assert_eq!(output.stdout, b"0\n");
@@ -13,7 +13,7 @@ async fn works(target: &Target) -> Connection {
 async fn a_password_logs_in_by_either_method() {
     for config in ["PasswordAuthentication yes", "UsePAM yes\nKbdInteractiveAuthentication yes"] {
         let sshd = Sshd::with_config(config);
-        works(&sshd.target_with_password("free", PASSWORD)).await;
+        working_connection(&sshd.target_with_password("free", PASSWORD)).await;
         let error = refused(&sshd.target_with_password("free", "wrong")).await;
         let ConnectFault::LoginRefused { tried_password: true, tried, .. } = &*error.fault else { panic!("{error:?}") };
         assert_eq!(tried, &["the password"]);
@@ -30,10 +30,10 @@ async fn a_key_that_is_refused_leaves_the_password() {
     let sshd = Sshd::with_config("PasswordAuthentication yes");
     keygen(&sshd.path("stranger"), &["-t", "ed25519"]);
     let target = Target { private_key_file: Some(sshd.path("stranger")), ..sshd.target_with_password("free", PASSWORD) };
-    works(&target).await;
+    working_connection(&target).await;
     // Both, one after the other, where the server wants both.
     let both = Sshd::with_config("PasswordAuthentication yes\nAuthenticationMethods publickey,password");
-    works(&Target { private_key_file: Some(both.path("key")), ..both.target_with_password("free", PASSWORD) }).await;
+    working_connection(&Target { private_key_file: Some(both.path("key")), ..both.target_with_password("free", PASSWORD) }).await;
     let error = refused(&both.target()).await;
     assert!(error.because().unwrap().contains("second factor"), "{:?}", error.because());
 }
@@ -62,7 +62,8 @@ async fn no_password_leaves_before_the_host_key_matched() {
 async fn sudo_gets_its_password_only_if_it_asks() {
     let sshd = Sshd::start();
     for user in ASKED.into_iter().map(|(user, _)| user).chain(["free"]) {
-        let connection = works(&Target { user: user.to_owned(), sudo_password: Some(Secret::new(PASSWORD)), ..sshd.target() }).await;
+        let connection =
+            working_connection(&Target { user: user.to_owned(), sudo_password: Some(Secret::new(PASSWORD)), ..sshd.target() }).await;
         let script = "cat; echo \"$PATH|$PWD|$(umask)\"; echo \"$*\" \"$0\"; env | grep -c ecret; tr '\\0' ' ' </proc/$PPID/cmdline";
         let output = connection.run(Script::new(script), LONG).await.unwrap();
         let text = String::from_utf8(output.stdout).unwrap();
@@ -105,7 +106,8 @@ async fn a_password_that_sudo_remembers_is_not_taken_for_a_right() {
 
     let error = sshd.connect_as("asked").await.run(Script::new("id -u"), LONG).await.unwrap_err();
     assert!(matches!(error, RunError::SudoRefused { with_password: false, .. }), "{error:?}");
-    let connection = works(&Target { user: "asked".to_owned(), sudo_password: Some(Secret::new(PASSWORD)), ..sshd.target() }).await;
+    let connection =
+        working_connection(&Target { user: "asked".to_owned(), sudo_password: Some(Secret::new(PASSWORD)), ..sshd.target() }).await;
     // sudo forgets, as it does after some minutes, and the connection works on.
     let forgotten = root.run(Script::new(format!("setpriv --reuid=asked --clear-groups sudo -K; {as_asked}")), LONG).await.unwrap();
     assert!(!forgotten.is_success());
@@ -129,7 +131,7 @@ async fn a_sudo_that_stops_asking_runs_no_password() {
     let hash = format!("asked:{}:20000", String::from_utf8(hash.stdout).unwrap().trim());
     let lines = shadow.lines().map(|line| if line.starts_with("asked:") { format!("{hash}:0:99999:7:::") } else { line.to_owned() });
     std::fs::write(sshd.path("shadow"), lines.collect::<Vec<_>>().join("\n") + "\n").unwrap();
-    let connection = works(&target).await;
+    let connection = working_connection(&target).await;
     let sudoers = std::fs::read_to_string(sshd.path("sudoers")).unwrap();
     std::fs::write(sshd.path("sudoers"), sudoers.replace("asked ALL=(ALL) ALL", "asked ALL=(ALL) NOPASSWD: ALL")).unwrap();
     let output = connection.run(Script::new("ls /run/was-run; echo through"), LONG).await.unwrap();

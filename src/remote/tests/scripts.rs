@@ -80,7 +80,7 @@ async fn any_login_shell_will_do_and_its_noise_is_harmless() {
 async fn sudo_that_refuses_and_logins_without_a_shell_are_told_apart() {
     let sshd = Sshd::start();
     let refused = sshd.connect_as("plain").await.run(Script::new("id"), LONG).await.unwrap_err();
-    let RunError::SudoRefused { user, said, .. } = &refused else { panic!("{refused:?}") };
+    let RunError::SudoRefused { user, output: said, .. } = &refused else { panic!("{refused:?}") };
     assert_eq!(user, "plain");
     assert!(said.as_ref().is_some_and(|said| said.starts_with("sudo: ")), "{said:?}");
     assert!(refused.hint().unwrap().contains("plain ALL=(ALL) NOPASSWD: ALL"));

@@ -23,7 +23,7 @@ fn a_record_is_read_as_it_was_written() {
 
 #[test]
 fn only_who_has_the_lock_of_jobs_looks_whether_they_have_ended() {
-    for (lane, looks) in [(Lane::Scripts, true), (Lane::Streams, false)] {
+    for (lane, looks) in [(HostLane::Scripts, true), (HostLane::Streams, false)] {
         let order = Order { host: "cp1".into(), lane, steps: Vec::new(), attempt: 1, deadline: Duration::from_secs(60) };
         let script = Batch::new(&order, Nonce::new([7; 16])).settle_script(&Writer::default(), "boot", 17, &Secrets::none()).unwrap();
         assert_eq!(script.contains("\nif flock -x -w 17 8; then jobs_end 17 || echo job; else echo script; fi\n"), looks, "{lane:?}");
@@ -36,7 +36,7 @@ fn only_who_has_the_lock_of_jobs_looks_whether_they_have_ended() {
 fn a_job_has_the_time_that_its_order_has() {
     for (seconds, limit) in [(60, 900), (900, 900), (3600, 3600)] {
         let deadline = Duration::from_secs(seconds);
-        let order = Order { host: "cp1".into(), lane: Lane::Scripts, steps: Vec::new(), attempt: 1, deadline };
+        let order = Order { host: "cp1".into(), lane: HostLane::Scripts, steps: Vec::new(), attempt: 1, deadline };
         let script = Batch::new(&order, Nonce::new([7; 16])).script(&Writer::default(), &Secrets::none()).unwrap();
         assert!(script.contains(&format!("\nkokctl_limit={limit}\n")), "{seconds}");
     }
@@ -83,8 +83,9 @@ fn of_key() -> (Order, Secrets) {
         gate: None,
     };
     let act = step.act(&Change::new(ChangeKind::Create, "it does not exist"));
-    let order = Order { host: "cp1".into(), lane: Lane::Scripts, steps: vec![(step, act)], attempt: 1, deadline: Duration::from_secs(60) };
-    (order, Secrets::of([(name, "the key")]))
+    let order =
+        Order { host: "cp1".into(), lane: HostLane::Scripts, steps: vec![(step, act)], attempt: 1, deadline: Duration::from_secs(60) };
+    (order, Secrets::from_texts([(name, "the key")]))
 }
 
 /// What a host says that has the file, by its look at what is in it.
@@ -212,7 +213,8 @@ fn an_upload_whose_connection_hangs_is_ended_and_leaves_nothing() {
         gate: None,
     };
     let act = step.act(&Change::new(ChangeKind::Install, "it does not exist"));
-    let order = Order { host: "cp1".into(), lane: Lane::Streams, steps: vec![(step, act)], attempt: 1, deadline: Duration::from_secs(60) };
+    let order =
+        Order { host: "cp1".into(), lane: HostLane::Streams, steps: vec![(step, act)], attempt: 1, deadline: Duration::from_secs(60) };
     let batch = Batch::new(&order, Nonce::new([7; 16]));
     let writer = Writer { run: "r1".into(), line: "epoch=1 run=r1".into() };
     std::fs::create_dir_all(folder.path().join("lib")).unwrap();

@@ -16,7 +16,7 @@ use tokio::sync::OwnedSemaphorePermit;
 use tokio::task::JoinSet;
 use tokio::time::{Instant, sleep, timeout_at};
 
-use super::super::hosts::{Hosts, Trouble};
+use super::super::hosts::{Hosts, OrderTrouble};
 use super::super::schedule::Status;
 use super::seeded::seeded;
 use super::{Dispatcher, Message};
@@ -62,7 +62,7 @@ struct Held {
     need: Need,
     since: Instant,
     /// What was said of it last.
-    said: Option<String>,
+    last_reason: Option<String>,
     /// Since when nobody can say for certain.
     doubtful_since: Option<Instant>,
 }
@@ -121,7 +121,7 @@ impl<H: Hosts> Dispatcher<'_, H> {
         for step in steps {
             let Some((disturbs, need)) = step.gate.clone().filter(|_| !self.gates.allowed.contains_key(&step.id)) else { continue };
             self.schedule.set(&step.id, Status::Held);
-            let held = Held { disturbs, need, since: Instant::now(), said: None, doubtful_since: None };
+            let held = Held { disturbs, need, since: Instant::now(), last_reason: None, doubtful_since: None };
             self.gates.held.entry(step.id.clone()).or_insert(held);
             any = true;
         }
@@ -194,7 +194,7 @@ impl<H: Hosts> Dispatcher<'_, H> {
             self.gates.pause = Duration::ZERO;
             return;
         }
-        let mut view = View::of(&self.cluster, &viewed.seen);
+        let mut view = View::from_seen(&self.cluster, &viewed.seen);
         view.nodes.retain(|node| !self.gates.left_out.contains(&node.host));
         view.under_way.extend(self.gates.under_way.values().map(|(disturbs, _)| disturbs.clone()));
         view.under_way.extend(self.gates.allowed.values().map(|allowed| allowed.disturbs.clone()));
@@ -249,10 +249,10 @@ impl<H: Hosts> Dispatcher<'_, H> {
             return true;
         }
         let because = cause.to_string();
-        if held.said.as_ref() == Some(&because) {
+        if held.last_reason.as_ref() == Some(&because) {
             return false;
         }
-        held.said = Some(because.clone());
+        held.last_reason = Some(because.clone());
         let host = self.plan.step(id).map(|step| step.host.clone()).unwrap_or_default();
         self.events.send(EventKind::StepWaiting { step: id.to_string(), host, because: self.hosts.redact(&because), last_words: None });
         true
@@ -305,7 +305,7 @@ async fn look_afresh<H: Hosts>(hosts: &Arc<H>, cluster: &Cluster, ops: &[Disrupt
 
 /// Looks at all of these hosts at once. Nothing of those that are silent; and when the first one answered.
 async fn look_at_all<H: Hosts>(hosts: &Arc<H>, asked: &BTreeMap<String, Looks>) -> (BTreeMap<String, Observations>, Instant) {
-    let mut looking: JoinSet<(String, Result<Observations, Trouble>)> = JoinSet::new();
+    let mut looking: JoinSet<(String, Result<Observations, OrderTrouble>)> = JoinSet::new();
     for (host, looks) in asked {
         let (hosts, host, looks) = (Arc::clone(hosts), host.clone(), looks.clone());
         looking.spawn(async move {

@@ -8,7 +8,7 @@ use tokio::sync::OwnedSemaphorePermit;
 use tokio::time::Instant;
 
 use super::super::hosts::{Hosts, Order};
-use super::super::schedule::{Lane, Status};
+use super::super::schedule::{HostLane, Status};
 use super::seeded::seeded;
 use super::{Dispatcher, Message};
 use crate::clock::Clock;
@@ -51,7 +51,7 @@ impl<H: Hosts> Dispatcher<'_, H> {
                 continue;
             }
             self.passed(&steps);
-            match self.begin(Lane::Scripts, &steps) {
+            match self.begin(HostLane::Scripts, &steps) {
                 Some(order) => orders.push((order, Permits::default())),
                 None => return orders,
             }
@@ -92,12 +92,12 @@ impl<H: Hosts> Dispatcher<'_, H> {
             // What a host fetches for itself takes nothing of this machine's line.
             let sent = sent.filter(|_| self.schedule.is_sent(&step.id));
             let permits = [sent, in_use.filter(|_| is_in_use(&cluster, &step.host))];
-            orders.extend(self.begin(Lane::Streams, &[step]).map(|order| (order, permits)));
+            orders.extend(self.begin(HostLane::Streams, &[step]).map(|order| (order, permits)));
         }
     }
 
     /// Says that these steps of one host begin. Nothing if there are none.
-    fn begin(&mut self, lane: Lane, steps: &[&Step]) -> Option<Order> {
+    fn begin(&mut self, lane: HostLane, steps: &[&Step]) -> Option<Order> {
         let host = steps.first()?.host.clone();
         // They come one after the other, and each may take as long as it may.
         let deadline = steps.iter().map(|step| step.deadline).sum();

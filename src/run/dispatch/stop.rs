@@ -4,7 +4,7 @@ use kok_tasks::plan::StepId;
 
 use super::super::hosts::Hosts;
 use super::super::outcome::InDoubt;
-use super::super::schedule::{Lane, Status};
+use super::super::schedule::{HostLane, Status};
 use super::super::wish::Stop;
 use super::Dispatcher;
 use super::seeded::seeded;
@@ -41,17 +41,17 @@ impl<H: Hosts> Dispatcher<'_, H> {
         let (conditions, done): (Vec<_>, Vec<_>) =
             waits.iter().flat_map(Wait::ids).partition(|id| self.is_condition(id) || self.is_until(id));
         conditions.into_iter().for_each(|id| self.schedule.set(id, Status::Pending));
-        done.into_iter().for_each(|id| self.unheard(id, waits.iter().find_map(|wait| wait.said(id)).unwrap_or("nobody looked")));
+        done.into_iter().for_each(|id| self.unheard(id, waits.iter().find_map(|wait| wait.last_answer(id)).unwrap_or("nobody looked")));
     }
 
     pub(super) fn is_condition(&self, id: &StepId) -> bool {
-        self.schedule.lane(id) == Some(Lane::Waits)
+        self.schedule.lane(id) == Some(HostLane::Waits)
     }
 
     /// A step was done, and the cluster has not said so before the run was stopped.
-    pub(super) fn unheard(&mut self, id: &StepId, said: &str) {
-        let said = self.hosts.redact(said);
-        self.fail(id, &format!("it was done, and the run was stopped before the cluster said so: {said}"), true);
+    pub(super) fn unheard(&mut self, id: &StepId, answer: &str) {
+        let answer = self.hosts.redact(answer);
+        self.fail(id, &format!("it was done, and the run was stopped before the cluster said so: {answer}"), true);
     }
 
     /// Leaves at once. What is at work on hosts goes on there, and nobody hears how it ends.

@@ -1,9 +1,9 @@
 //! Whole plans against a model of hosts, with faults at every step, under virtual time.
 #![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "these are tests")]
 
-mod again;
 mod gated;
 mod model;
+mod repeated;
 mod simulation;
 mod stopped;
 mod workers;
@@ -15,7 +15,7 @@ use proptest::prelude::*;
 
 use kok_tasks::observe::{ApiServerState, EtcdState, UnitState};
 
-use super::super::schedule::Lane;
+use super::super::schedule::HostLane;
 use super::waits::last_words;
 use super::*;
 use model::support::step_id;
@@ -194,7 +194,7 @@ fn each_step_done_twice_ends_the_same() {
 fn each_step_that_fails_stops_what_is_behind_it_and_nothing_else() {
     let plan = World::bare().plan();
     let acts = Schedule::new(&plan);
-    for (step, _) in plan.changes().filter(|(step, _)| acts.lane(&step.id) != Some(Lane::Waits)) {
+    for (step, _) in plan.changes().filter(|(step, _)| acts.lane(&step.id) != Some(HostLane::Waits)) {
         let (outcome, model) = run_failing(&plan, &step.id, None);
         let failed: Vec<&StepId> = outcome.failed.iter().map(|failure| &failure.step).collect();
         assert_eq!(failed, [&step.id]);

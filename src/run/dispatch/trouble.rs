@@ -7,7 +7,7 @@ use std::time::Duration;
 use kok_tasks::plan::StepId;
 use tokio::time::Instant;
 
-use super::super::hosts::{Answer, Hosts, Order, Trouble};
+use super::super::hosts::{Answer, Hosts, Order, OrderTrouble};
 use super::super::schedule::Status;
 use super::seeded::seeded;
 use super::{Dispatcher, Message, milliseconds};
@@ -24,7 +24,7 @@ const LEAST_PATIENCE: Duration = Duration::from_secs(30);
 
 /// Why nobody heard how an order ended.
 #[derive(Debug, Clone)]
-pub(super) struct Cause {
+pub(super) struct UnheardCause {
     because: String,
     begun: bool,
     late: bool,
@@ -34,31 +34,31 @@ pub(super) struct Cause {
 
 impl<H: Hosts> Dispatcher<'_, H> {
     /// Decides what an order without an answer calls for. `before` is the cause if the host was asked already.
-    pub(super) fn trouble(&mut self, order: Order, trouble: Trouble, before: Option<Cause>) {
+    pub(super) fn trouble(&mut self, order: Order, trouble: OrderTrouble, before: Option<UnheardCause>) {
         let since = before.as_ref().map_or_else(Instant::now, |cause| cause.since);
         let questions = before.as_ref().map_or(0, |cause| cause.questions);
         let begun_before = before.as_ref().is_some_and(|cause| cause.begun);
         match trouble {
-            Trouble::Lost { .. } if seeded!(LostIsRepeated) => self.put_back(&order),
-            Trouble::Late { .. } if seeded!(LateIsRepeated) => self.put_back(&order),
-            Trouble::Lost { because, begun } if questions < QUESTIONS => {
+            OrderTrouble::Lost { .. } if seeded!(LostIsRepeated) => self.put_back(&order),
+            OrderTrouble::Late { .. } if seeded!(LateIsRepeated) => self.put_back(&order),
+            OrderTrouble::Lost { because, begun } if questions < QUESTIONS => {
                 if before.is_none() {
                     self.events.send(EventKind::HostLost { host: order.host.clone(), because: self.hosts.redact(&because) });
                 }
                 let late = before.is_some_and(|cause| cause.late);
-                self.ask(order, Cause { because, begun: begun || begun_before, late, questions: questions + 1, since });
+                self.ask(order, UnheardCause { because, begun: begun || begun_before, late, questions: questions + 1, since });
             }
-            Trouble::Late { because } if before.is_none() => {
-                self.ask(order, Cause { because, begun: true, late: true, questions: 1, since });
+            OrderTrouble::Late { because } if before.is_none() => {
+                self.ask(order, UnheardCause { because, begun: true, late: true, questions: 1, since });
             }
-            Trouble::Lost { because, .. } | Trouble::Late { because } => self.fail_order(&order, &because, true),
-            Trouble::Failed { because, unknown } => self.fail_order(&order, &because, unknown || begun_before),
-            Trouble::Gone { because, is_away } => {
+            OrderTrouble::Lost { because, .. } | OrderTrouble::Late { because } => self.fail_order(&order, &because, true),
+            OrderTrouble::Failed { because, unknown } => self.fail_order(&order, &because, unknown || begun_before),
+            OrderTrouble::Gone { because, is_away } => {
                 self.fail_order(&order, &because, begun_before);
                 self.outcome.lost.extend(is_away.then(|| order.host.clone()));
                 self.give_up(&order.host, order.steps.first().map(|(step, _)| &step.id));
             }
-            Trouble::Held { because } => {
+            OrderTrouble::Held { because } => {
                 let error = format!("another run has taken the host over: {because}");
                 self.fail_order(&order, &error, begun_before);
                 self.outcome.taken_over = true;
@@ -69,7 +69,7 @@ impl<H: Hosts> Dispatcher<'_, H> {
         }
     }
 
-    fn ask(&mut self, order: Order, cause: Cause) {
+    fn ask(&mut self, order: Order, cause: UnheardCause) {
         let elapsed = order.steps.iter().filter_map(|(step, _)| self.began.get(&step.id)).map(Instant::elapsed).max();
         let patience = order.deadline.saturating_sub(elapsed.unwrap_or_default()).max(LEAST_PATIENCE);
         self.acting += 1;
@@ -81,7 +81,7 @@ impl<H: Hosts> Dispatcher<'_, H> {
     }
 
     /// Hears what a host said of an order.
-    pub(super) fn settled(&mut self, order: Order, cause: Cause, result: Result<Answer, Trouble>) {
+    pub(super) fn settled(&mut self, order: Order, cause: UnheardCause, result: Result<Answer, OrderTrouble>) {
         match result {
             Err(trouble) => self.trouble(order, trouble, Some(cause)),
             Ok(answer) => {
@@ -96,10 +96,10 @@ impl<H: Hosts> Dispatcher<'_, H> {
     }
 
     /// The host said that a step, of which nobody had heard, is not done and not at work.
-    pub(super) fn not_done(&mut self, id: &StepId, cause: Option<&Cause>) {
+    pub(super) fn not_done(&mut self, id: &StepId, cause: Option<&UnheardCause>) {
         let because = cause.map(|cause| cause.because.clone()).unwrap_or_default();
-        let of = |counts: &BTreeMap<StepId, u32>| counts.get(id).copied().unwrap_or_default();
-        let attempts = of(&self.attempts).saturating_sub(of(&self.renewed));
+        let count_in = |counts: &BTreeMap<StepId, u32>| counts.get(id).copied().unwrap_or_default();
+        let attempts = count_in(&self.attempts).saturating_sub(count_in(&self.renewed));
         if cause.is_some_and(|cause| cause.late) || attempts >= ATTEMPTS {
             return self.fail(id, &format!("it was begun {attempts} times and is not done: {because}"), false);
         }

@@ -12,7 +12,7 @@ use kok_tasks::plan::{Step, StepId};
 
 use tokio::time::Instant;
 
-use super::super::hosts::{Hosts, Trouble};
+use super::super::hosts::{Hosts, OrderTrouble};
 use super::super::schedule::Status;
 use super::{Dispatcher, Message};
 use crate::event::EventKind;
@@ -38,7 +38,7 @@ const PATIENCE: Duration = Duration::from_secs(20);
 #[derive(Default)]
 pub(super) struct Wait {
     steps: BTreeMap<StepId, Step>,
-    said: BTreeMap<StepId, String>,
+    answers: BTreeMap<StepId, String>,
     /// What was said of those that were done, before the first of these looks.
     at_first: BTreeMap<StepId, String>,
     /// What the programs complained of that a step waits for, and how often that had been heard by then.
@@ -54,8 +54,8 @@ impl Wait {
     }
 
     /// What was said of one of them last.
-    pub(super) fn said(&self, id: &StepId) -> Option<&str> {
-        self.said.get(id).or_else(|| self.at_first.get(id)).map(String::as_str)
+    pub(super) fn last_answer(&self, id: &StepId) -> Option<&str> {
+        self.answers.get(id).or_else(|| self.at_first.get(id)).map(String::as_str)
     }
 
     /// Hears what the programs complain of that a step waits for, whenever the time has doubled: it changes from look to look, and would be said
@@ -132,7 +132,7 @@ impl<H: Hosts> Dispatcher<'_, H> {
     }
 
     /// Hears what a look saw.
-    pub(super) fn take_look(&mut self, host: &str, result: Result<Observations, Trouble>) {
+    pub(super) fn take_look(&mut self, host: &str, result: Result<Observations, OrderTrouble>) {
         self.looking.remove(host);
         // Nothing is there any more if the run is being stopped.
         let Some(mut wait) = self.waits.remove(host) else { return };
@@ -141,28 +141,28 @@ impl<H: Hosts> Dispatcher<'_, H> {
                 self.remember(host, &seen);
                 Ok(Observations { kubelets_started: self.kubelets_started(), ..seen })
             }
-            Err(Trouble::Gone { because, is_away }) => return self.waits_in_vain(host, &wait, (&because, is_away)),
-            Err(Trouble::Held { because }) => return self.waits_in_vain(host, &wait, (&because, false)),
+            Err(OrderTrouble::Gone { because, is_away }) => return self.waits_in_vain(host, &wait, (&because, is_away)),
+            Err(OrderTrouble::Held { because }) => return self.waits_in_vain(host, &wait, (&because, false)),
             // A look that failed says nothing of the condition: it is looked at again until the deadline.
-            Err(Trouble::Lost { because, .. } | Trouble::Late { because } | Trouble::Failed { because, .. }) => Err(because),
+            Err(OrderTrouble::Lost { because, .. } | OrderTrouble::Late { because } | OrderTrouble::Failed { because, .. }) => Err(because),
         };
-        let before = wait.said.clone();
+        let before = wait.answers.clone();
         for (id, step) in std::mem::take(&mut wait.steps) {
             let Some(Reason { because, looked }) = self.still_waits(&step, &seen, wait.asks_words) else {
                 // What is only begun once more has said why before.
                 if self.schedule.status(&id) != Status::Pending {
-                    wait.said.remove(&id);
+                    wait.answers.remove(&id);
                     wait.words.remove(&id);
                 }
                 continue;
             };
             let waited = self.began.get(&id).map(Instant::elapsed).unwrap_or_default();
             let is_heard = seen.as_ref().is_ok_and(|seen| wait.hear(&id, waited, || self.hosts.redact(&last_words(&step, seen))));
-            if looked && (is_heard || wait.said.get(&id) != Some(&because)) {
+            if looked && (is_heard || wait.answers.get(&id) != Some(&because)) {
                 let (step, host, last_words) = (id.to_string(), host.to_owned(), wait.last_words(&id));
                 self.events.send(EventKind::StepWaiting { step, host, because: because.clone(), last_words });
             }
-            wait.said.insert(id.clone(), because);
+            wait.answers.insert(id.clone(), because);
             wait.steps.insert(id, step);
         }
         // With one of them too many hosts may have failed.
@@ -171,7 +171,7 @@ impl<H: Hosts> Dispatcher<'_, H> {
         }
         let is_cheap = || !wait.steps.values().flat_map(Step::looks).collect::<Looks>().asks_kubernetes();
         let waited = wait.steps.keys().filter_map(|id| self.began.get(id)).map(Instant::elapsed).max().unwrap_or_default();
-        let looks_soon = before != wait.said || (self.waits.len() < FEW_HOSTS && waited < EAGER && is_cheap());
+        let looks_soon = before != wait.answers || (self.waits.len() < FEW_HOSTS && waited < EAGER && is_cheap());
         wait.pause = if looks_soon { FIRST_PAUSE } else { (wait.pause * 2).clamp(FIRST_PAUSE, LONGEST_PAUSE) };
         self.waits.insert(host.to_owned(), wait);
         self.to_look.insert(host.to_owned());
@@ -232,7 +232,7 @@ pub(super) fn last_words(step: &Step, seen: &Observations) -> String {
         _ => false,
     };
     let words = seen.last_words.iter().flatten().filter(|(name, _)| looks.have_last_words_of(name) && !is_over(name));
-    words.map(|(name, said)| format!("{name} said last: {said}")).collect::<Vec<_>>().join("; ")
+    words.map(|(name, complaint)| format!("{name} said last: {complaint}")).collect::<Vec<_>>().join("; ")
 }
 
 fn with_warnings(because: &str, seen: &Observations) -> String {

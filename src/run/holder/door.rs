@@ -68,7 +68,7 @@ impl Door for ByLinks {
 async fn try_send(link: Option<&Link>, host: &str, script: String) -> Sent {
     let Some(link) = link else { return Sent::Failed(no_way_to(host)) };
     match link.scripts().await {
-        Ok(connection) => Sent::of(connection.run(Script::new(script), TAKE).await, || connection.is_lost()).await,
+        Ok(connection) => Sent::from_result(connection.run(Script::new(script), TAKE).await, || connection.is_lost()).await,
         Err(error) => Sent::Failed(error.into()),
     }
 }

@@ -41,7 +41,7 @@ pub(super) enum Sent {
 impl Sent {
     /// What a script came to. One without an end broke with its link, if that is gone; where it is not, as with a shell that gives up or a
     /// server that runs no commands, it would end the same way again.
-    pub(super) async fn of(result: Result<Output, RunError>, is_lost: impl Fn() -> bool) -> Self {
+    pub(super) async fn from_result(result: Result<Output, RunError>, is_lost: impl Fn() -> bool) -> Self {
         match result {
             Ok(output) => Self::Answered(output),
             Err(error @ (RunError::NotStarted { .. } | RunError::Unknown { .. })) if is_noticed(&is_lost).await => Self::Lost(error.into()),

@@ -18,7 +18,7 @@ async fn a_connection_that_ends_without_a_word_is_its_hosts_failure() {
     assert_eq!(failures["w7"].at.as_deref(), Some("host w7"));
 }
 
-async fn works(link: &Link) {
+async fn assert_link_works(link: &Link) {
     let connection = link.scripts().await.unwrap();
     assert!(connection.run(Script::new("exit 0"), LONG).await.unwrap().is_success());
 }
@@ -29,7 +29,7 @@ async fn a_lost_link_is_opened_again_and_verified_again() {
     let relay = Relay::to(sshd.port, 0).await;
     let port = relay.port;
     let link = Link::open(Target { port, host_key: Some(sshd.fingerprint("ed25519")), ..sshd.target() }, &transport()).await.unwrap();
-    works(&link).await;
+    assert_link_works(&link).await;
     drop(relay);
     until("the link is lost", || link.is_lost()).await;
     // Nobody listens for a while, as when a host reboots; whoever asks meanwhile waits for the one that opens it. Who is refused by a
@@ -38,7 +38,7 @@ async fn a_lost_link_is_opened_again_and_verified_again() {
         tokio::time::sleep(Duration::from_millis(700)).await;
         Relay::at(port, sshd.port, 0).await
     };
-    let (relay, (), ()) = tokio::join!(back, works(&link), works(&link));
+    let (relay, (), ()) = tokio::join!(back, assert_link_works(&link), assert_link_works(&link));
     assert_eq!(sshd.count("Accepted publickey"), 2);
 
     drop(relay);
@@ -96,7 +96,7 @@ async fn a_login_that_is_refused_for_a_while_is_accepted_again() {
     let port = relay.port;
     let target = Target { user: "free".to_owned(), port, host_key: Some(sshd.fingerprint("ed25519")), ..sshd.target() };
     let link = Link::open(target, &transport()).await.unwrap();
-    works(&link).await;
+    assert_link_works(&link).await;
     let keys = std::fs::read(sshd.path("authorized_keys")).unwrap();
     std::fs::write(sshd.path("authorized_keys"), "").unwrap();
     drop(relay);
@@ -106,6 +106,6 @@ async fn a_login_that_is_refused_for_a_while_is_accepted_again() {
         until("two logins were refused", || sshd.count("Failed publickey for free") >= 2).await;
         std::fs::write(sshd.path("authorized_keys"), keys).unwrap();
     };
-    tokio::join!(works(&link), open_up);
+    tokio::join!(assert_link_works(&link), open_up);
     assert_eq!(sshd.count("Accepted publickey"), 2);
 }

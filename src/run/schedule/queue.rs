@@ -3,7 +3,7 @@
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::{Lane, Status};
+use super::{HostLane, Status};
 
 /// A step as the order of work sees it. Steps are named by their places; what a step needs stands before it.
 #[derive(Debug, Clone)]
@@ -12,7 +12,7 @@ pub(super) struct Node {
     pub(super) host: usize,
     /// Where it runs; nothing for a step that changes nothing, which is done as soon as all that it needs is: an order that goes through it
     /// still holds.
-    pub(super) lane: Option<Lane>,
+    pub(super) lane: Option<HostLane>,
     /// Whether it shares a script with no other step.
     pub(super) alone: bool,
     /// The places of the steps that it needs.
@@ -52,7 +52,7 @@ struct Slot {
 impl Slot {
     /// Whether it may become part of a script of several changes of a host.
     fn shares(&self, host: usize) -> bool {
-        self.node.host == host && self.node.lane == Some(Lane::Scripts) && !self.node.alone && self.status == Status::Pending
+        self.node.host == host && self.node.lane == Some(HostLane::Scripts) && !self.node.alone && self.status == Status::Pending
     }
 }
 
@@ -217,7 +217,7 @@ impl Queue {
         let rank = (Reverse(slot.behind), place);
         let note = |found: &mut BTreeSet<Rank>| if yes { found.insert(rank) } else { found.remove(&rank) };
         match slot.node.lane {
-            Some(Lane::Waits) => {
+            Some(HostLane::Waits) => {
                 note(&mut self.waits);
             }
             Some(lane) => self.change_lane(slot.node.host, lane, |ready| {
@@ -240,11 +240,11 @@ impl Queue {
     }
 
     /// Changes a lane of a host, and what is known of all hosts with it.
-    fn change_lane(&mut self, number: usize, lane: Lane, change: impl FnOnce(&mut Ready)) {
+    fn change_lane(&mut self, number: usize, lane: HostLane, change: impl FnOnce(&mut Ready)) {
         self.touched();
         let Some(host) = self.hosts.get_mut(number) else { return };
         match lane {
-            Lane::Scripts => {
+            HostLane::Scripts => {
                 change(&mut host.scripts);
                 if host.scripts.next().is_some() {
                     self.scripts.insert(number)
@@ -252,13 +252,13 @@ impl Queue {
                     self.scripts.remove(&number)
                 };
             }
-            Lane::Streams => {
+            HostLane::Streams => {
                 let before = host.streams.next();
                 change(&mut host.streams);
                 before.map(|rank| self.streams.remove(&rank));
                 host.streams.next().map(|rank| self.streams.insert(rank));
             }
-            Lane::Waits => {}
+            HostLane::Waits => {}
         }
     }
 

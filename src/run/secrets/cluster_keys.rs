@@ -1,7 +1,7 @@
 //! All keys of a cluster that runs, for a backup of it.
 
 use kok_crds::model::Cluster;
-use kok_pki::{Secret, escrow};
+use kok_pki::{SecretText, escrow};
 use time::OffsetDateTime;
 
 use super::encryption_key::{NamedKeys, read_encryption_keys};
@@ -14,7 +14,7 @@ use crate::run::link::Links;
 ///
 /// # Errors
 /// [`Failure`] where nobody keeps them, or they can't be read.
-pub async fn cluster_keys(cluster: &Cluster, keepers: Keepers<'_>, links: &Links, now_seconds: i64) -> Result<Secret, Failure> {
+pub async fn cluster_keys(cluster: &Cluster, keepers: Keepers<'_>, links: &Links, now_seconds: i64) -> Result<SecretText, Failure> {
     if keepers.control_plane.is_none() || keepers.etcd.is_none() {
         let failure =
             Failure::new(Kind::Host, "the keys of the cluster can't be read").because("no host that answers has all of its authorities");

@@ -23,7 +23,7 @@ const SHORTEST: usize = 23;
 impl Confidential {
     /// Those of these documents. They are never printed whole; what could be is one of their values, of which kubeconfigs that were issued may
     /// have all on one line.
-    pub(super) fn of<'a>(documents: impl Iterator<Item = &'a str>) -> Self {
+    pub(super) fn from_documents<'a>(documents: impl Iterator<Item = &'a str>) -> Self {
         let ends_value = |letter: char| letter.is_whitespace() || AROUND_VALUES.contains(&letter);
         let hasher = RandomState::new();
         let mut by_beginning: HashMap<_, Vec<Zeroizing<String>>> = HashMap::new();
@@ -84,7 +84,8 @@ mod tests {
     #[test]
     fn each_value_goes_wherever_it_stands() {
         let (short, other) = (&LONG[..24], LONG.replace('H', "h"));
-        let of = Confidential::of([format!("a: {short}\nb: \"{LONG}\"\n"), format!("{other} {other}")].iter().map(String::as_str));
+        let of =
+            Confidential::from_documents([format!("a: {short}\nb: \"{LONG}\"\n"), format!("{other} {other}")].iter().map(String::as_str));
         for (text, expected) in [
             (LONG.to_owned(), "[secret]".to_owned()),
             (format!("x{short}y"), "x[secret]y".to_owned()),
@@ -94,14 +95,14 @@ mod tests {
         ] {
             assert_eq!(of.redact(&text), expected);
         }
-        assert_eq!(Confidential::of([""].into_iter()).redact(LONG), LONG);
+        assert_eq!(Confidential::from_documents([""].into_iter()).redact(LONG), LONG);
     }
 
     /// The time of one pass, not of one pass for each value: with these numbers the latter takes minutes.
     #[test]
     fn many_values_cost_no_more_than_few() {
         let values: Vec<String> = (0..60_000).map(|number| format!("{number:064}")).collect();
-        let of = Confidential::of(values.iter().map(String::as_str));
+        let of = Confidential::from_documents(values.iter().map(String::as_str));
         let text = format!("{} {:064} {}", "no secret ".repeat(100_000), 59_999, "no secret ".repeat(100_000));
         assert!(of.redact(&text).contains(" [secret] "));
     }

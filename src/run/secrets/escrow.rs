@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use kok_crds::model::Cluster;
-use kok_pki::{Authorities, AuthorityKind, Escrow, FoundAuthorities, Policy, PrivateKey, Secret, TrustBundle, escrow};
+use kok_pki::{Authorities, AuthorityKind, Escrow, FoundAuthorities, Policy, PrivateKey, SecretText, TrustBundle, escrow};
 use kok_tasks::pem_set::PemSet;
 use kok_tasks::preconditions::authority_kind;
 use time::OffsetDateTime;
@@ -116,7 +116,7 @@ impl<'a> Escrowed<'a> {
     }
 
     /// The key of service accounts that is to be kept: while that is being replaced the new one, whichever of the two the asked host signs with.
-    fn service_account(&self, authorities: &Authorities) -> Secret {
+    fn service_account(&self, authorities: &Authorities) -> SecretText {
         let kept = self.kept.as_ref().map(|kept| kept.escrow.authorities().service_account());
         let has_signed = |key: &PrivateKey| PemSet::parse(&authorities.token_keys()).has_before(&key.public_key_pem());
         kept.filter(|key| !has_signed(key)).unwrap_or(authorities.service_account()).pem().clone()
@@ -125,7 +125,7 @@ impl<'a> Escrowed<'a> {
     /// What is kept of the authorities that were read: of each the one that signs, or that is to sign next, whichever host was asked; and so of the key of
     /// service accounts.
     fn to_be_kept(&self, authorities: &Authorities) -> Result<Authorities, Failure> {
-        let of = |kind: AuthorityKind| {
+        let trusted = |kind: AuthorityKind| {
             let own = authorities.get(kind);
             let kept = self.kept.as_ref().map(|kept| kept.escrow.authorities().get(kind));
             let set = PemSet::parse(own.certificate_pem());
@@ -134,9 +134,9 @@ impl<'a> Escrowed<'a> {
             Some((chosen.signer_pem(), chosen.key_pem().cloned()))
         };
         let found = FoundAuthorities {
-            kubernetes: of(AuthorityKind::Kubernetes),
-            etcd: of(AuthorityKind::Etcd),
-            front_proxy: of(AuthorityKind::FrontProxy),
+            kubernetes: trusted(AuthorityKind::Kubernetes),
+            etcd: trusted(AuthorityKind::Etcd),
+            front_proxy: trusted(AuthorityKind::FrontProxy),
             service_account: Some(self.service_account(authorities)),
             token_keys: None,
         };
@@ -145,14 +145,14 @@ impl<'a> Escrowed<'a> {
 
     /// Says that hosts are to sign tokens of service accounts with this key, and puts it into the file, if there is one, in the place of the one from before.
     /// Says where, if it did.
-    pub(super) fn signs_with(&mut self, key: &Secret) -> Result<Option<PathBuf>, Failure> {
+    pub(super) fn signs_with(&mut self, key: &SecretText) -> Result<Option<PathBuf>, Failure> {
         let Some(keeping) = &self.keeping else { return Ok(None) };
         // What this run has put there counts, too.
         self.kept = keeping.read().map_err(Failure::problem)?;
         let Some(kept) = &self.kept else { return Ok(None) };
         let authorities = with_service_account(kept.escrow.authorities(), key.clone())?;
         let keys = self.encryption_keys();
-        let text: Secret = escrow(&self.cluster.name, &authorities, &keys.pairs());
+        let text: SecretText = escrow(&self.cluster.name, &authorities, &keys.pairs());
         if kept.text.expose() == text.expose() {
             return Ok(None);
         }
@@ -223,7 +223,7 @@ impl<'a> Escrowed<'a> {
         // With which of them hosts write by now makes no other text.
         let keys = self.known_keys().clone().with(&self.encryption_keys()).newest_first();
         let authorities = self.to_be_kept(authorities)?;
-        let text: Secret = escrow(&self.cluster.name, &authorities, &keys.pairs());
+        let text: SecretText = escrow(&self.cluster.name, &authorities, &keys.pairs());
         if self.kept.as_ref().is_some_and(|kept| kept.text.expose() == text.expose()) {
             return Ok(None);
         }
@@ -233,7 +233,7 @@ impl<'a> Escrowed<'a> {
 }
 
 /// The same authorities with this key of service accounts. Nothing is made anew.
-fn with_service_account(authorities: &Authorities, key: Secret) -> Result<Authorities, Failure> {
+fn with_service_account(authorities: &Authorities, key: SecretText) -> Result<Authorities, Failure> {
     let found = FoundAuthorities { service_account: Some(key), token_keys: None, ..authorities.found() };
     Authorities::complete(found, &Policy::default(), OffsetDateTime::UNIX_EPOCH, &mut SystemRandomness).map_err(super::made_badly)
 }
@@ -241,7 +241,7 @@ fn with_service_account(authorities: &Authorities, key: Secret) -> Result<Author
 fn taken(lent: &kok_crds::Secret) -> Result<Kept, Failure> {
     let unreadable = |because: String| Failure::new(Kind::Internal, "the keys that were lent can't be read").because(because);
     let text = std::str::from_utf8(lent.expose()).map_err(|error| unreadable(error.to_string()))?;
-    let text = Secret::new(text.to_owned());
+    let text = SecretText::new(text.to_owned());
     let escrow = Escrow::parse(&text).map_err(|error| unreadable(error.to_string()))?;
     Ok(Kept { escrow, text })
 }

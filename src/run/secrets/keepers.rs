@@ -92,13 +92,13 @@ pub(super) async fn read_authorities(
 }
 
 /// The key by which a control plane signs tokens of service accounts.
-pub(super) async fn signing_key(host: &str, links: &Links) -> Result<kok_pki::Secret, Failure> {
+pub(super) async fn signing_key(host: &str, links: &Links) -> Result<kok_pki::SecretText, Failure> {
     let found = read_files(host, links, &[SERVICE_ACCOUNT]).await?.into_iter().next();
     Ok(secret(&found.unwrap_or_default()))
 }
 
 /// Whether a key is the one that hosts are to sign with: what was put there by hand may not be what `sa.pub` says of it.
-pub(super) fn is_key(key: &kok_pki::Secret, wanted: &str, host: Option<&str>) -> Result<(), Failure> {
+pub(super) fn is_key(key: &kok_pki::SecretText, wanted: &str, host: Option<&str>) -> Result<(), Failure> {
     let found = PrivateKey::from_pem(key.clone()).ok().and_then(|key| key_id(&key.public_key_pem()));
     if found.as_deref() == Some(wanted) {
         return Ok(());
@@ -109,8 +109,8 @@ pub(super) fn is_key(key: &kok_pki::Secret, wanted: &str, host: Option<&str>) ->
     Err(failure.because(because).hint("let both files of that host be those of one key, and start its API server anew"))
 }
 
-fn secret(text: &str) -> kok_pki::Secret {
-    kok_pki::Secret::new(text.to_owned())
+fn secret(text: &str) -> kok_pki::SecretText {
+    kok_pki::SecretText::new(text.to_owned())
 }
 
 /// Certificate of an authority, and its key unless somebody else keeps it; below [`PKI`].

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use kok_crds::model::Cluster;
-use kok_pki::{Authorities, AuthorityKind, Secret};
+use kok_pki::{Authorities, AuthorityKind, SecretText};
 use kok_tasks::plan::Plan;
 use kok_tasks::secret_name::SecretName;
 use time::OffsetDateTime;
@@ -49,7 +49,7 @@ impl Signer {
     }
 
     /// The same with an authority of which the run knows more than its keeper, where something is signed.
-    pub(super) fn with(self, kind: AuthorityKind, trusted: &str, key: Option<&Secret>) -> Result<Self, Failure> {
+    pub(super) fn with(self, kind: AuthorityKind, trusted: &str, key: Option<&SecretText>) -> Result<Self, Failure> {
         match self {
             Self::Keys(authorities) => {
                 let authorities = authorities.with(kind, trusted.to_owned(), key.cloned()).map_err(made_badly)?;

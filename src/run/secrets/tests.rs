@@ -6,7 +6,7 @@ use kok_pki::{Authorities, Policy};
 use time::Duration;
 
 fn with(name: SecretName, text: &str) -> Secrets {
-    Secrets::of([(name, text)])
+    Secrets::from_texts([(name, text)])
 }
 
 /// kubeadm's own rule (`BootstrapTokenPattern`): six and sixteen lower-case letters and digits.
@@ -91,7 +91,7 @@ fn the_kubeconfig_that_one_step_needs_lives_a_day_however_long_others_live() {
     let token = Token::generate().unwrap_or_else(|_| panic!("no randomness"));
     let lives = |name: SecretName| {
         let text = Secrets::none().make(&cluster, &signer, &token, now, &name).unwrap_or_else(|failure| panic!("{}", failure.what));
-        let facts = kok_pki::inspect_kubeconfig(&kok_pki::Secret::new(text.to_string())).unwrap();
+        let facts = kok_pki::inspect_kubeconfig(&kok_pki::SecretText::new(text.to_string())).unwrap();
         kok_pki::inspect_certificate(&facts.certificate_pem.unwrap()).unwrap().not_after - now
     };
     assert_eq!(lives(SecretName::SuperAdminKubeconfig { host: "cp1".into() }), Duration::days(1));

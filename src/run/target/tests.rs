@@ -69,7 +69,7 @@ fn bastions_chain_by_either_file() {
 #[test]
 fn lines_that_the_cluster_overrules_are_not_where_a_login_comes_from() {
     let home = Home::with("Host 192.0.2.*\n User ops\n Port 2222\n HostName 198.51.100.7\n");
-    let origin = |ssh: &Ssh| home.resolve(ssh).unwrap().configured.origin.told().unwrap();
+    let origin = |ssh: &Ssh| home.resolve(ssh).unwrap().configured.origin.description().unwrap();
     assert!(origin(&Ssh::default()).contains("HostName at ") && origin(&Ssh::default()).contains("config:3, the user is"));
     let own = origin(&Ssh { user: Some("root".into()), port: Some(22), ..Ssh::default() });
     assert!(own.ends_with("config:4") && !own.contains("Port") && !own.contains("User"), "{own}");

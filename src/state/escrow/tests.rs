@@ -13,7 +13,7 @@ fn file(folder: &Path) -> EscrowFile {
     EscrowFile { path: "berlin.escrow".to_owned(), origin, kept: None, is_lent: false }
 }
 
-fn keys_of(cluster: &str) -> Secret {
+fn keys_of(cluster: &str) -> SecretText {
     let authorities = Authorities::generate(&Policy::default(), OffsetDateTime::now_utc(), &mut SystemRandomness).unwrap();
     escrow(cluster, &authorities, &[])
 }

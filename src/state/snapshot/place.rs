@@ -45,7 +45,7 @@ impl SnapshotPlace {
     ///
     /// # Errors
     /// [`Failure`] if the folder can't be made.
-    pub fn of(state: &StateFolder, cluster: &str, run: &str, wanted: Option<&Path>) -> Result<Self, Failure> {
+    pub fn for_run(state: &StateFolder, cluster: &str, run: &str, wanted: Option<&Path>) -> Result<Self, Failure> {
         Self::within(state.snapshots_of(cluster), run, wanted)
     }
 
@@ -63,17 +63,17 @@ impl SnapshotPlace {
     }
 
     /// Begins it: in kokctl's own folder, if it can be renamed from there, and else beside its name, with a note of that.
-    pub(super) fn begin(&self) -> Result<(Part, File), Failure> {
+    pub(super) fn begin(&self) -> Result<(PartialSnapshot, File), Failure> {
         let own = self.folder.join(hidden(&self.path, PART));
         let (near, note) = (parent(&self.path).join(hidden(&self.path, PART)), self.folder.join(hidden(&self.path, NOTE)));
         let file = create(&own).map_err(|error| cannot(&own, &error))?;
         if own == near || can_be_renamed(&own, &near) {
-            return Ok((Part { path: own, note: None }, file));
+            return Ok((PartialSnapshot { path: own, note: None }, file));
         }
         let _ = fs::remove_file(&own);
         let noted = create(&note).and_then(|mut file| file.write_all(near.as_os_str().as_bytes()).and_then(|()| file.sync_all()));
         noted.map_err(|error| cannot(&note, &error))?;
-        let part = Part { path: near, note: Some(note) };
+        let part = PartialSnapshot { path: near, note: Some(note) };
         match create(&part.path) {
             Ok(file) => Ok((part, file)),
             Err(error) => {
@@ -85,12 +85,12 @@ impl SnapshotPlace {
 }
 
 /// A snapshot that is not whole.
-pub(super) struct Part {
+pub(super) struct PartialSnapshot {
     path: PathBuf,
     note: Option<PathBuf>,
 }
 
-impl Part {
+impl PartialSnapshot {
     pub(super) fn path(&self) -> &Path {
         &self.path
     }

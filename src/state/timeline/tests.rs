@@ -22,7 +22,7 @@ fn step(name: &str, lane: Lane, needs: &[&str], (began, ended): (u64, u64)) -> S
 fn record(steps: Vec<StepRecord>) -> Record {
     let story = Story { id: "r".to_owned(), events: Vec::new(), unknown: 0, alive: false };
     let end = steps.iter().filter_map(|step| step.ended).max().unwrap();
-    Record { steps, took_milliseconds: end, marks: vec![("planned", 1000), ("verified", 1500)], ..Record::of(&story) }
+    Record { steps, took_milliseconds: end, marks: vec![("planned", 1000), ("verified", 1500)], ..Record::from_story(&story) }
 }
 
 /// Two hosts: `a` streams something that its service needs; `b` joins when the service is there.
@@ -42,7 +42,7 @@ fn two_hosts() -> Record {
 
 #[test]
 fn the_critical_path_goes_through_needs_to_the_first_change() {
-    let timeline = Timeline::of(&two_hosts());
+    let timeline = Timeline::from_record(&two_hosts());
     let path: Vec<(&str, u64, u64)> =
         timeline.critical_path.iter().map(|link| (link.step.as_str(), link.took_milliseconds, link.waited_milliseconds)).collect();
     assert_eq!(path, [("a/claim", 200, 0), ("a/program", 4000, 0), ("a/service", 790, 10), ("a/ready", 2000, 0), ("b/join", 3000, 0)]);
@@ -54,7 +54,7 @@ fn the_critical_path_goes_through_needs_to_the_first_change() {
 
 #[test]
 fn a_step_that_waits_for_its_turn_stands_behind_what_had_its_lane() {
-    let timeline = Timeline::of(&record(vec![
+    let timeline = Timeline::from_record(&record(vec![
         step("a/one", Lane::Stream, &[], (0, 5000)),
         step("a/need", Lane::Script, &[], (0, 1000)),
         step("a/two", Lane::Stream, &["a/need"], (5000, 7000)),
@@ -65,7 +65,7 @@ fn a_step_that_waits_for_its_turn_stands_behind_what_had_its_lane() {
 
 #[test]
 fn the_time_of_hosts_adds_up() {
-    let timeline = Timeline::of(&two_hosts());
+    let timeline = Timeline::from_record(&two_hosts());
     let told: Vec<_> = timeline
         .hosts
         .iter()
@@ -80,7 +80,7 @@ fn the_time_of_hosts_adds_up() {
 #[test]
 fn a_run_that_changed_nothing_has_no_path() {
     let story = Story { id: "r".to_owned(), events: Vec::new(), unknown: 0, alive: false };
-    let timeline = Timeline::of(&Record::of(&story));
+    let timeline = Timeline::from_record(&Record::from_story(&story));
     assert!(timeline.critical_path.is_empty() && timeline.hosts.is_empty());
     assert_eq!(timeline.changes_milliseconds, 0);
 }

@@ -11,20 +11,20 @@ use crate::ui::duration;
 pub(super) const FIRST_MILLISECONDS: u64 = 30_000;
 
 /// What is said of hosts: the first part, and what it waits for or how far it is.
-type Said = (String, String);
+type WaitText = (String, String);
 
 impl Board {
     /// A line for each thing that has been at work for long, once for all hosts on which it is; nothing of what was said a moment ago.
     pub(in crate::ui) fn overdue(&mut self, now: u64) -> Vec<String> {
-        let mut lines: BTreeMap<Said, (Vec<String>, u64)> = BTreeMap::new();
+        let mut lines: BTreeMap<WaitText, (Vec<String>, u64)> = BTreeMap::new();
         for (name, host) in &mut self.hosts {
-            for (said, waited) in host.overdue(now) {
-                let (hosts, longest) = lines.entry(said).or_default();
+            for (wait, waited) in host.overdue(now) {
+                let (hosts, longest) = lines.entry(wait).or_default();
                 hosts.push(name.clone());
                 *longest = waited.max(*longest);
             }
         }
-        let line = |((what, detail), (hosts, waited)): (Said, (Vec<String>, u64))| {
+        let line = |((what, detail), (hosts, waited)): (WaitText, (Vec<String>, u64))| {
             format!("{}: {what} {}{detail}", hosts.join(", "), duration(waited))
         };
         lines.into_iter().map(line).collect()
@@ -32,8 +32,8 @@ impl Board {
 }
 
 impl HostState {
-    fn overdue(&mut self, now: u64) -> Vec<(Said, u64)> {
-        let mut said = Vec::new();
+    fn overdue(&mut self, now: u64) -> Vec<(WaitText, u64)> {
+        let mut texts = Vec::new();
         for lane in [Lane::Script, Lane::Stream] {
             // Steps of one script begin and end together.
             let mut steps: Vec<&mut Running> = self.running.values_mut().filter(|running| running.lane == lane).collect();
@@ -45,15 +45,15 @@ impl HostState {
                     [.., last] if steps.len() > 1 => format!("{}, from {} to {}", count(steps.len(), "change"), first.title, last.title),
                     _ => first.title.clone(),
                 };
-                said.push(((format!("{what}: still at work after"), detail(first)), now.saturating_sub(first.began)));
+                texts.push(((format!("{what}: still at work after"), detail(first)), now.saturating_sub(first.began)));
             }
         }
         for running in self.running.values_mut().filter(|running| running.lane == Lane::Wait) {
             if running.is_due(now) {
-                said.push(((format!("{}: still waits after", running.title), detail(running)), now.saturating_sub(running.began)));
+                texts.push(((format!("{}: still waits after", running.title), detail(running)), now.saturating_sub(running.began)));
             }
         }
-        said
+        texts
     }
 }
 

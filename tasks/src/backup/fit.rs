@@ -174,11 +174,11 @@ fn other_etcd(manifest: &Manifest, is: &Version) -> Option<Refusal> {
 mod tests {
     #![allow(clippy::unwrap_used, reason = "these are tests")]
 
-    use super::super::Versions;
+    use super::super::BackupVersions;
     use super::*;
 
     fn manifest(kubernetes: &str, etcd: &str) -> Manifest {
-        let versions = Versions { kokctl: "0.1.0".to_owned(), kubernetes: kubernetes.to_owned(), etcd: etcd.to_owned() };
+        let versions = BackupVersions { kokctl: "0.1.0".to_owned(), kubernetes: kubernetes.to_owned(), etcd: etcd.to_owned() };
         Manifest::new("demo", 0, versions, ("cp1", None), Vec::new())
     }
 

@@ -20,7 +20,7 @@ pub struct Manifest {
     /// When it was begun, in seconds since 1970 by the clock of the machine that made it.
     pub seconds: i64,
     /// What ran.
-    pub versions: Versions,
+    pub versions: BackupVersions,
     /// The host of the member that the snapshot is of.
     pub member: String,
     /// The revision that the member had before the snapshot was taken, which has that one at least; none where it did not say it.
@@ -33,7 +33,7 @@ pub struct Manifest {
 /// Versions of what a backup was made of and by.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Versions {
+pub struct BackupVersions {
     /// Of kokctl.
     pub kokctl: String,
     /// Of Kubernetes.
@@ -77,7 +77,13 @@ pub enum WrongParts {
 impl Manifest {
     /// What is said of these parts.
     #[must_use]
-    pub fn new(cluster: &str, seconds: i64, versions: Versions, (member, revision): (&str, Option<u64>), parts: Vec<PartSum>) -> Self {
+    pub fn new(
+        cluster: &str,
+        seconds: i64,
+        versions: BackupVersions,
+        (member, revision): (&str, Option<u64>),
+        parts: Vec<PartSum>,
+    ) -> Self {
         Self { format: FORMAT, cluster: cluster.to_owned(), seconds, versions, member: member.to_owned(), revision, parts }
     }
 
@@ -108,15 +114,15 @@ impl Manifest {
     /// # Errors
     /// [`WrongParts`] where anything differs, or what every backup has is missing.
     pub fn check(&self, found: &[PartSum]) -> Result<(), WrongParts> {
-        let mut said: BTreeMap<&str, &PartSum> = self.parts.iter().map(|part| (part.name.as_str(), part)).collect();
+        let mut parts: BTreeMap<&str, &PartSum> = self.parts.iter().map(|part| (part.name.as_str(), part)).collect();
         for part in found {
-            match said.remove(part.name.as_str()) {
+            match parts.remove(part.name.as_str()) {
                 None => return Err(WrongParts::Strange(part.name.clone())),
                 Some(is) if is != part => return Err(WrongParts::Differs(part.name.clone())),
                 Some(_) => {}
             }
         }
-        if let Some(name) = said.keys().next() {
+        if let Some(name) = parts.keys().next() {
             return Err(WrongParts::Missing((*name).to_owned()));
         }
         let has = |name: &str| found.iter().any(|part| part.name == name);
@@ -148,7 +154,7 @@ mod tests {
     }
 
     fn manifest(parts: Vec<PartSum>) -> Manifest {
-        let versions = Versions { kokctl: "0.1.0".to_owned(), kubernetes: "1.37.1".to_owned(), etcd: "3.7.1".to_owned() };
+        let versions = BackupVersions { kokctl: "0.1.0".to_owned(), kubernetes: "1.37.1".to_owned(), etcd: "3.7.1".to_owned() };
         Manifest::new("demo", 1_795_723_865, versions, ("cp1", Some(42)), parts)
     }
 

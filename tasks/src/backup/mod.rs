@@ -19,7 +19,7 @@ pub use database::{BEGINNING, snapshot_bytes};
 pub use due::{Due, due};
 pub use fit::{Runs, Trusts, fits_file, fits_host, fits_member, fits_new_hosts, fits_plugins, image_version};
 pub use keep::surplus;
-pub use manifest::{Manifest, PartSum, Versions, WrongParts};
+pub use manifest::{BackupVersions, Manifest, PartSum, WrongParts};
 pub use name::{BackupName, moment};
 pub use rehearsal::{Rehearsed, RehearsedKind, Rehearsing};
 pub use timer::{TimerUnits, WRITTEN};

@@ -56,12 +56,12 @@ const PHASES: [(&str, &str); 5] = [
 impl Rehearsed {
     /// Reads what the script says. Nothing where it did not come to its end.
     #[must_use]
-    pub fn read(said: &str) -> Option<Self> {
+    pub fn read(output: &str) -> Option<Self> {
         let mut moments: BTreeMap<&str, f64> = BTreeMap::new();
         let (mut revision, mut keys, mut is_whole) = (None, None, false);
         let (mut kinds, mut now) = (Vec::new(), BTreeMap::new());
         let (mut clock, mut started) = (None, None);
-        for line in said.lines() {
+        for line in output.lines() {
             let (word, rest) = line.split_once(' ').unwrap_or((line, ""));
             match word {
                 "at" => moments.extend(rest.split_once(' ').and_then(|(name, up)| Some((name, up.parse().ok()?)))),
@@ -132,7 +132,7 @@ fn counted(line: &str) -> Option<(String, u64)> {
 mod tests {
     #![allow(clippy::unwrap_used, clippy::float_cmp, reason = "these are tests")]
 
-    use super::super::Versions;
+    use super::super::BackupVersions;
     use super::*;
 
     const SAID: &str = "at begun 10.5\nat sent 11.0\nat restored 12.25\nrevision 480\nkeys 301\nat etcd 13.0\nat served 20.0\n\
@@ -141,7 +141,7 @@ mod tests {
         apiserver_storage_objects{resource=\"secrets\"} -1\nwhole\n";
 
     fn manifest(revision: Option<u64>) -> Manifest {
-        let versions = Versions { kokctl: "0.1.0".to_owned(), kubernetes: "1.37.1".to_owned(), etcd: "3.7.0".to_owned() };
+        let versions = BackupVersions { kokctl: "0.1.0".to_owned(), kubernetes: "1.37.1".to_owned(), etcd: "3.7.0".to_owned() };
         Manifest::new("demo", 0, versions, ("cp1", revision), Vec::new())
     }
 

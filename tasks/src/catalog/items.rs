@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use semver::Version;
 
-use super::{Catalog, CatalogError, FileSource, Form, ImageSource, Minor, Needs, PackagesItem};
+use super::{Catalog, CatalogError, ChecksumForm, FileSource, ImageSource, Minor, Needs, PackagesItem};
 use crate::upgrade::etcd_gate;
 
 /// Whose version the release itself stands for.
@@ -142,8 +142,8 @@ fn etcd_between(catalog: &Catalog, releases: &[Version]) -> Result<Vec<(Version,
     let mut found = Vec::new();
     for (before, after) in sorted.iter().zip(sorted.iter().skip(1)) {
         let (minor, next) = (catalog.minor(before)?, catalog.minor(after)?);
-        let of = |minor: &Minor| minor.components.get(ETCD).and_then(|version| version.parse::<Version>().ok());
-        let Some((is, comes)) = of(minor).zip(of(next)) else { continue };
+        let etcd_version = |minor: &Minor| minor.components.get(ETCD).and_then(|version| version.parse::<Version>().ok());
+        let Some((is, comes)) = etcd_version(minor).zip(etcd_version(next)) else { continue };
         let Some(least) = etcd_gate(&comes).filter(|least| is < **least && is.minor < comes.minor) else { continue };
         let pinned = catalog.digests.get(ETCD).into_iter().flat_map(|versions| versions.keys()).filter_map(|version| version.parse().ok());
         let through = pinned.filter(|version: &Version| version >= least && (version.major, version.minor) == (is.major, is.minor)).max();
@@ -187,28 +187,28 @@ fn version<'a>(name: &'a str, follows: Option<&'a String>, (release, minor): (&V
 fn file_item(
     catalog: &Catalog,
     source: &FileSource,
-    of: (&Version, &Minor),
+    release: (&Version, &Minor),
     architecture: &str,
     needs: Option<&Needs>,
 ) -> Result<FileItem, CatalogError> {
     let asked = needs.and_then(|needs| needs.versions.get(&source.name)).cloned();
-    let version = asked.map_or_else(|| version(&source.name, source.follows.as_ref(), of), Ok)?;
+    let version = asked.map_or_else(|| version(&source.name, source.follows.as_ref(), release), Ok)?;
     let core = version.split('-').next().unwrap_or(&version);
     let address = source.address.replace("${version}", &version).replace("${core}", core).replace("${architecture}", architecture);
     let pinned = catalog.digests.get(&source.name).and_then(|versions| versions.get(&version)).and_then(|all| all.get(architecture));
     let folder = address.rsplit_once('/').map_or("", |(folder, _)| folder);
     let published = || Expected::Published {
         address: source.checksum.address.replace("${address}", &address).replace("${folder}", folder),
-        is_list: source.checksum.form == Form::List,
+        is_list: source.checksum.form == ChecksumForm::List,
     };
     let expected = pinned.map_or_else(published, |digest| Expected::Pinned(digest.clone()));
     let (name, licence) = (source.name.clone(), source.licence.clone());
     Ok(FileItem { name, version, architecture: architecture.to_owned(), address, expected, licence })
 }
 
-fn image_item(source: &ImageSource, of: (&Version, &Minor), architecture: &str) -> Result<ImageItem, CatalogError> {
-    let version = version(&source.name, source.follows.as_ref(), of)?;
-    let releases = source.release.then(|| of.0.to_string()).into_iter().collect();
+fn image_item(source: &ImageSource, release: (&Version, &Minor), architecture: &str) -> Result<ImageItem, CatalogError> {
+    let version = version(&source.name, source.follows.as_ref(), release)?;
+    let releases = source.release.then(|| release.0.to_string()).into_iter().collect();
     Ok(ImageItem {
         name: source.name.clone(),
         reference: source.reference.replace("${version}", &version),

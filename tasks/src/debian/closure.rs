@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::list::Need;
+use super::list::PackageNeed;
 use super::{ArchiveError, Deb};
 
 /// The packages of these names, and all that they need and not every installation has in the version that they need: each in all versions that the lists have, for apt chooses
@@ -11,7 +11,7 @@ use super::{ArchiveError, Deb};
 /// # Errors
 /// [`ArchiveError::NoPackage`] for a name that no list has.
 pub fn closure<'a>(debs: &'a [Deb], wanted: &'a [String]) -> Result<Vec<&'a Deb>, ArchiveError> {
-    let index = Index::of(debs);
+    let index = Index::from_debs(debs);
     if let Some(name) = wanted.iter().find(|name| index.of_name(name).is_empty()) {
         return Err(ArchiveError::NoPackage { name: name.clone() });
     }
@@ -39,7 +39,7 @@ struct Index<'a> {
 }
 
 impl<'a> Index<'a> {
-    fn of(debs: &'a [Deb]) -> Self {
+    fn from_debs(debs: &'a [Deb]) -> Self {
         let (mut by_name, mut providers): (BTreeMap<_, Vec<_>>, BTreeMap<_, BTreeSet<_>>) = (BTreeMap::new(), BTreeMap::new());
         for deb in debs {
             by_name.entry(deb.name.as_str()).or_default().push(deb);
@@ -66,7 +66,7 @@ impl<'a> Index<'a> {
 
     /// The package to take for a need: none if one is there anyway, else the first. None as well if the lists have none: then it is of another
     /// archive, and whether it is there only the host knows.
-    fn choose(&self, alternatives: &[Need<'_>], known: &BTreeSet<&str>) -> Option<&'a str> {
+    fn choose(&self, alternatives: &[PackageNeed<'_>], known: &BTreeSet<&str>) -> Option<&'a str> {
         let ways = || alternatives.iter().flat_map(|need| self.ways(need.name).into_iter().map(|name| (name, need.is_exact)));
         let is_there = ways().any(|(name, is_exact)| known.contains(name) || (!is_exact && self.is_everywhere(name)));
         if is_there { None } else { ways().next().map(|(name, _)| name) }

@@ -4,7 +4,7 @@ use super::{is_plain_path, is_word};
 
 /// A package that another one needs.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Need<'a> {
+pub(super) struct PackageNeed<'a> {
     pub(super) name: &'a str,
     /// Whether it has to have one certain version. An installation may have another one, also of what every installation has.
     pub(super) is_exact: bool,
@@ -61,8 +61,8 @@ impl Deb {
     }
 
     /// What it needs: of each those of which one is enough.
-    pub(super) fn needs(&self) -> impl Iterator<Item = Vec<Need<'_>>> {
-        let need = |text| Some(Need { name: bare(text)?, is_exact: text.contains("(=") });
+    pub(super) fn needs(&self) -> impl Iterator<Item = Vec<PackageNeed<'_>>> {
+        let need = |text| Some(PackageNeed { name: bare(text)?, is_exact: text.contains("(=") });
         self.needs.split(',').map(move |one| one.split('|').filter_map(need).collect())
     }
 

@@ -39,7 +39,7 @@ struct PluginDocument<'a> {
 }
 
 impl<'a> PluginDocument<'a> {
-    fn of(plugin: &'a KmsPlugin) -> Self {
+    fn from_plugin(plugin: &'a KmsPlugin) -> Self {
         Self { name: &plugin.name, endpoint: plugin.endpoint(), timeout: format!("{}ms", plugin.timeout_millis) }
     }
 }
@@ -59,7 +59,9 @@ fn providers<'a>(entry: &'a Entry, keys: &[(&'a str, &'a str)]) -> Vec<ProviderD
     for provider in &entry.providers {
         match provider {
             Provider::Identity => documents.push(ProviderDocument::default()),
-            Provider::Kms(plugin) => documents.push(ProviderDocument { plugin: Some(PluginDocument::of(plugin)), ..Default::default() }),
+            Provider::Kms(plugin) => {
+                documents.push(ProviderDocument { plugin: Some(PluginDocument::from_plugin(plugin)), ..Default::default() })
+            }
             Provider::Key { algorithm, name } => {
                 let key = keys.iter().find(|(known, _)| known == name).map(|(name, secret)| KeyDocument { name, secret });
                 match documents.last_mut().filter(|last| last.algorithm == algorithm.as_str()) {

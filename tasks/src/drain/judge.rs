@@ -1,6 +1,6 @@
 //! What becomes of the pods of a node.
 
-use super::{Blocker, Budget, DrainSettings, Owner, Pod};
+use super::{Blocker, Budget, DrainSettings, Pod, PodOwner};
 
 /// What becomes of the pods of a node that have to leave.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -37,7 +37,7 @@ pub fn judge(pods: &[Pod], budgets: &[Budget], settings: &DrainSettings) -> Drai
 }
 
 fn has_to_leave(pod: &Pod) -> bool {
-    !pod.is_mirror && !pod.has_ended && pod.owner != Owner::DaemonSet
+    !pod.is_mirror && !pod.has_ended && pod.owner != PodOwner::DaemonSet
 }
 
 /// What keeps a pod; if nothing does, its budget allows one less.
@@ -45,7 +45,7 @@ fn blocker(pod: &Pod, budgets: &mut [Budget], settings: &DrainSettings) -> Optio
     if pod.is_leaving {
         return None;
     }
-    if pod.owner == Owner::Nobody && !settings.delete_unmanaged {
+    if pod.owner == PodOwner::Nobody && !settings.delete_unmanaged {
         return Some(Blocker::Unmanaged);
     }
     if pod.has_empty_dir && !settings.delete_empty_dir {

@@ -27,7 +27,7 @@ pub struct Pod {
     /// Its labels.
     pub labels: BTreeMap<String, String>,
     /// What makes it again.
-    pub owner: Owner,
+    pub owner: PodOwner,
     /// Whether the kubelet runs it by itself, out of a file.
     pub is_mirror: bool,
     /// Whether all that it had to do is done.
@@ -40,7 +40,7 @@ pub struct Pod {
 
 /// What makes a pod again.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Owner {
+pub enum PodOwner {
     /// Nothing.
     #[default]
     Nobody,
@@ -208,9 +208,9 @@ struct PodStatus {
 pub(crate) fn read_pods(body: &str) -> Option<Vec<Pod>> {
     let pod = |ListedPod { metadata, spec, status }: ListedPod| Pod {
         owner: match metadata.owner_references.iter().find(|owner| owner.controller) {
-            None => Owner::Nobody,
-            Some(owner) if owner.kind == "DaemonSet" => Owner::DaemonSet,
-            Some(_) => Owner::Another,
+            None => PodOwner::Nobody,
+            Some(owner) if owner.kind == "DaemonSet" => PodOwner::DaemonSet,
+            Some(_) => PodOwner::Another,
         },
         namespace: metadata.namespace,
         name: metadata.name,

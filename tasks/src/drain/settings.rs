@@ -25,7 +25,7 @@ impl DrainSettings {
 
     /// What a file says, where nothing may be lost that is not there twice.
     #[must_use]
-    pub fn of(drains: &Drains) -> Self {
+    pub fn from_drains(drains: &Drains) -> Self {
         let Drains { grace_seconds, timeout, force_budget, .. } = *drains;
         Self { grace_seconds, timeout: timeout.unwrap_or(Self::TIMEOUT), force_budget, ..Self::default() }
     }
@@ -43,10 +43,10 @@ mod tests {
 
     #[test]
     fn what_a_file_says_counts_and_the_rest_is_careful() {
-        assert_eq!(DrainSettings::of(&Drains::default()), DrainSettings::default());
+        assert_eq!(DrainSettings::from_drains(&Drains::default()), DrainSettings::default());
         let drains = Drains { grace_seconds: Some(45), timeout: Some(Duration::from_secs(600)), force_budget: true, off: false };
         let expected =
             DrainSettings { grace_seconds: Some(45), timeout: Duration::from_secs(600), force_budget: true, ..DrainSettings::default() };
-        assert_eq!(DrainSettings::of(&drains), expected);
+        assert_eq!(DrainSettings::from_drains(&drains), expected);
     }
 }

@@ -6,7 +6,7 @@ use super::*;
 
 fn pod(name: &str, app: &str) -> Pod {
     let labels = [("app".to_owned(), app.to_owned())].into();
-    Pod { namespace: "shop".to_owned(), name: name.to_owned(), labels, owner: Owner::Another, ..Pod::default() }
+    Pod { namespace: "shop".to_owned(), name: name.to_owned(), labels, owner: PodOwner::Another, ..Pod::default() }
 }
 
 fn budget(selector: &Value, [allowed, healthy, desired, expected]: [i64; 4]) -> Budget {
@@ -25,9 +25,9 @@ fn app(name: &str) -> Value {
 #[test]
 fn what_stays_is_no_business_of_a_drain() {
     let pods = [
-        Pod { owner: Owner::DaemonSet, ..pod("daemon", "a") },
-        Pod { is_mirror: true, owner: Owner::Nobody, ..pod("static", "a") },
-        Pod { has_ended: true, owner: Owner::Nobody, ..pod("job", "a") },
+        Pod { owner: PodOwner::DaemonSet, ..pod("daemon", "a") },
+        Pod { is_mirror: true, owner: PodOwner::Nobody, ..pod("static", "a") },
+        Pod { has_ended: true, owner: PodOwner::Nobody, ..pod("job", "a") },
     ];
     assert!(judge(&pods, &[], &DrainSettings::default()).is_done());
 }
@@ -56,9 +56,9 @@ fn a_budget_that_is_never_met_and_several_are_told_apart() {
 
 #[test]
 fn what_would_be_lost_is_a_decision_and_what_ends_is_waited_for() {
-    let alone = Pod { owner: Owner::Nobody, ..pod("alone", "a") };
+    let alone = Pod { owner: PodOwner::Nobody, ..pod("alone", "a") };
     let holds = Pod { has_empty_dir: true, ..pod("holds", "a") };
-    let ends = Pod { is_leaving: true, owner: Owner::Nobody, has_empty_dir: true, ..pod("ends", "a") };
+    let ends = Pod { is_leaving: true, owner: PodOwner::Nobody, has_empty_dir: true, ..pod("ends", "a") };
     let pods = [alone, holds, ends];
     let drain = judge(&pods, &[], &DrainSettings::default());
     assert!(drain.blocked.len() == 2 && drain.blocked.iter().all(|(_, blocker)| blocker.is_decision()), "{drain:?}");
@@ -89,8 +89,8 @@ fn pods_are_read_and_an_error_is_no_list() {
     }, {"metadata": {"namespace": "a", "name": "b", "ownerReferences": [{"kind": "ReplicaSet"}]}}]});
     let pods = read_pods(&list.to_string()).unwrap();
     let first = &pods[0];
-    assert!(first.is_mirror && first.is_leaving && first.has_ended && first.has_empty_dir && first.owner == Owner::Another);
-    assert_eq!((pods[1].owner, pods[1].has_ended, pods[1].path()), (Owner::Nobody, false, "a/b".to_owned()), "no controller");
+    assert!(first.is_mirror && first.is_leaving && first.has_ended && first.has_empty_dir && first.owner == PodOwner::Another);
+    assert_eq!((pods[1].owner, pods[1].has_ended, pods[1].path()), (PodOwner::Nobody, false, "a/b".to_owned()), "no controller");
     assert_eq!(read_pods(r#"{"kind":"Status","message":"no"}"#), None);
     assert_eq!(read_budgets("Error from server (Forbidden)"), None);
 }

@@ -25,7 +25,7 @@ pub struct Layout(Vec<Entry>);
 
 /// Where a layout is to come to.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Target {
+pub struct LayoutTarget {
     /// What is encrypted.
     pub resources: Vec<String>,
     /// By what; nothing where nothing is to be encrypted any more.
@@ -48,7 +48,7 @@ fn breadth(resource: &str) -> usize {
     }
 }
 
-impl Target {
+impl LayoutTarget {
     /// Whether a resource is to be encrypted.
     fn covers(&self, resource: &str) -> bool {
         self.writer.is_some() && self.resources.iter().any(|pattern| covers(pattern, resource))
@@ -191,7 +191,7 @@ impl Layout {
 
     /// The layout after a stage on the way to a target.
     #[must_use]
-    pub fn after(&self, target: &Target, stage: KeyStage) -> Self {
+    pub fn after(&self, target: &LayoutTarget, stage: KeyStage) -> Self {
         let mut resources: Vec<&str> = target.resources.iter().map(String::as_str).collect();
         let others: Vec<&str> = self.resources().filter(|name| !resources.contains(name)).collect();
         // What is not encrypted needs no entry; but a file without any is none.

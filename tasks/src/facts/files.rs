@@ -49,9 +49,9 @@ pub(super) const FILES: &[&str] = &[
 ];
 
 /// The lines of each file that is there and not empty.
-pub(super) struct Files<'a>(BTreeMap<&'a str, Vec<&'a str>>);
+pub(super) struct FileLines<'a>(BTreeMap<&'a str, Vec<&'a str>>);
 
-impl<'a> Files<'a> {
+impl<'a> FileLines<'a> {
     /// Reads `path:line` lines. No path of ours has a colon.
     pub(super) fn read(text: &'a str) -> Self {
         let mut files: BTreeMap<&str, Vec<&str>> = BTreeMap::new();

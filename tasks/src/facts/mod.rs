@@ -15,7 +15,7 @@ use serde::Serialize;
 pub use parse::parse;
 pub(crate) use script::script;
 pub use storage::{FOLDERS, Storage, Unwritable};
-pub use targets::{TARGETS, Target, Writer};
+pub use targets::{TARGETS, Writer, WrittenFolder};
 
 /// Commands that kubeadm, the kubelet and kokctl run on a host and that a minimal installation may lack, each with the package that has it:
 /// of Debian, and of the RHEL family.
@@ -129,7 +129,7 @@ pub struct HostFacts {
     /// Folders in which we have to write and can't.
     pub unwritable: Vec<Unwritable>,
     /// What SELinux does.
-    pub selinux: Selinux,
+    pub selinux: SelinuxMode,
     /// The name of the cluster that kokctl made this host a part of.
     pub cluster: Option<String>,
     /// The random id of that cluster, by which it is told apart from others of its name.
@@ -173,7 +173,7 @@ pub struct Route {
 /// What SELinux does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub enum Selinux {
+pub enum SelinuxMode {
     /// It is not there, or switched off.
     #[default]
     Disabled,

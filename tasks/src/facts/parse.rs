@@ -5,8 +5,8 @@ use std::net::{IpAddr, Ipv4Addr};
 
 use ipnet::Ipv4Net;
 
-use super::files::{self, Files};
-use super::{HostFacts, Interface, Route, Selinux, storage};
+use super::files::{self, FileLines};
+use super::{HostFacts, Interface, Route, SelinuxMode, storage};
 use crate::observe::{Nonce, ParseError, Section, sections, text_of};
 
 /// Reads the facts of a probe that asked for them.
@@ -19,7 +19,7 @@ pub fn parse(nonce: &Nonce, answer: &[u8]) -> Result<HostFacts, ParseError> {
     // Comments in a host's own files may be in any encoding; nothing that we read of them is.
     let bytes = sections.iter().find(|section| section.name == "fact-files").map(|section| section.body);
     let lossy = String::from_utf8_lossy(bytes.ok_or_else(|| ParseError::new("fact-files", "missing"))?);
-    let facts = of_files(&Files::read(&lossy))?;
+    let facts = of_files(&FileLines::read(&lossy))?;
     let (mounts, listening) = of_kernel(text("fact-kernel")?);
     let mounts = storage::mounts(&mounts);
     let machine = Some(facts.architecture.as_str()).filter(|machine| !machine.is_empty());
@@ -42,7 +42,7 @@ pub fn parse(nonce: &Nonce, answer: &[u8]) -> Result<HostFacts, ParseError> {
     })
 }
 
-fn of_files(files: &Files<'_>) -> Result<HostFacts, ParseError> {
+fn of_files(files: &FileLines<'_>) -> Result<HostFacts, ParseError> {
     let some = |path: &str| Some(files.first(path).to_owned()).filter(|value| !value.is_empty());
     let os_release = assignments(files.lines(files::OS_RELEASE));
     let os = |key: &str| os_release.get(key).cloned().unwrap_or_default();
@@ -70,9 +70,9 @@ fn of_files(files: &Files<'_>) -> Result<HostFacts, ParseError> {
         ssh_host_keys: files.matching("/etc/ssh/ssh_host_", "_key.pub").filter_map(public_key).collect(),
         systemd: files.first(files::INIT) == "systemd",
         selinux: match files.first(files::SELINUX) {
-            "1" => Selinux::Enforcing,
-            "0" => Selinux::Permissive,
-            _ => Selinux::Disabled,
+            "1" => SelinuxMode::Enforcing,
+            "0" => SelinuxMode::Permissive,
+            _ => SelinuxMode::Disabled,
         },
         cluster: some(files::CLUSTER),
         recovery: Some(files.lines(files::RECOVERY)).filter(|lines| !lines.is_empty()).map(|lines| lines.join("\n")),
@@ -120,7 +120,7 @@ fn architecture(machine: &str) -> String {
     .to_owned()
 }
 
-fn memory(files: &Files<'_>, key: &str) -> Result<u64, ParseError> {
+fn memory(files: &FileLines<'_>, key: &str) -> Result<u64, ParseError> {
     let lines = files.required(files::MEMORY)?;
     let line = lines.iter().find(|line| line.starts_with(key)).ok_or_else(|| ParseError::new(files::MEMORY, key))?;
     let kibibytes: u64 = number(files::MEMORY, line.split_ascii_whitespace().nth(1).unwrap_or_default())?;
@@ -128,7 +128,7 @@ fn memory(files: &Files<'_>, key: &str) -> Result<u64, ParseError> {
 }
 
 /// Ranges of processors, as in `0-3,6`.
-fn processors(files: &Files<'_>) -> Result<u32, ParseError> {
+fn processors(files: &FileLines<'_>) -> Result<u32, ParseError> {
     files.required(files::PROCESSORS)?;
     let text = files.first(files::PROCESSORS);
     let wrong = || ParseError::new(files::PROCESSORS, text);
@@ -143,7 +143,7 @@ fn processors(files: &Files<'_>) -> Result<u32, ParseError> {
 }
 
 /// /proc/swaps: a heading, then file name, type, size and used KiB. A blank in a name is written as `\040`.
-fn swaps(files: &Files<'_>) -> Result<BTreeMap<String, u64>, ParseError> {
+fn swaps(files: &FileLines<'_>) -> Result<BTreeMap<String, u64>, ParseError> {
     let one = |line: &&str| {
         let fields: Vec<&str> = line.split_ascii_whitespace().collect();
         let [name, _, _, used, ..] = fields.as_slice() else { return Err(ParseError::new(files::SWAPS, line)) };

@@ -99,28 +99,28 @@ pub struct Storage {
 }
 
 /// A line of /proc/self/mounts: what, where, type, options.
-pub(super) struct Mount<'a> {
+pub(super) struct MountLine<'a> {
     pub(super) kind: &'a str,
     options: &'a str,
 }
 
-impl Mount<'_> {
+impl MountLine<'_> {
     fn has(&self, option: &str) -> bool {
         self.options.split(',').any(|candidate| candidate == option)
     }
 }
 
 /// Mounts by their place; of several at one place the last one counts, for it lies on top.
-pub(super) fn mounts<'a>(lines: &[&'a str]) -> BTreeMap<&'a str, Mount<'a>> {
+pub(super) fn mounts<'a>(lines: &[&'a str]) -> BTreeMap<&'a str, MountLine<'a>> {
     let read = |line| {
         let mut fields = str::split_ascii_whitespace(line).skip(1);
-        Some((fields.next()?, Mount { kind: fields.next()?, options: fields.next()? }))
+        Some((fields.next()?, MountLine { kind: fields.next()?, options: fields.next()? }))
     };
     lines.iter().copied().filter_map(read).collect()
 }
 
 /// `df --output=avail,size,itotal,iavail,target`: a heading, and one line for each of [`FOLDERS`].
-pub(super) fn storage(text: &str, mounts: &BTreeMap<&str, Mount<'_>>) -> Result<BTreeMap<String, Storage>, ParseError> {
+pub(super) fn storage(text: &str, mounts: &BTreeMap<&str, MountLine<'_>>) -> Result<BTreeMap<String, Storage>, ParseError> {
     let lines: Vec<&str> = text.lines().filter(|line| !line.trim().is_empty()).skip(1).collect();
     if lines.len() != FOLDERS.len() {
         return Err(ParseError::new("fact-space", text));

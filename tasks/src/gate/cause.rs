@@ -176,8 +176,8 @@ impl fmt::Display for Cause {
             Self::NeverStarted(member) => write!(f, "etcd's member {member} was never started"),
             Self::Ill { members, voters, healthy, need } => {
                 let ill: Vec<String> = members.iter().map(|ill| format!("{} is {}", ill.name, ill.state)).collect();
-                let of = counted(*voters, "member", "members");
-                write!(f, "{healthy} of etcd's {of} would vote, and {need} have to")?;
+                let voting = counted(*voters, "member", "members");
+                write!(f, "{healthy} of etcd's {voting} would vote, and {need} have to")?;
                 if ill.is_empty() { Ok(()) } else { write!(f, ": {}", ill.join(", ")) }
             }
             Self::TwoMembers => f.write_str("etcd has 2 members, and losing either stops the cluster"),

@@ -51,7 +51,7 @@ pub fn further_looks(cluster: &Cluster, ops: &[&Disruption], seen: &Seen, reache
     if ops.iter().any(|op| op.is_of_etcd()) {
         asked.extend(second_viewpoint(cluster, seen));
     }
-    if ops.iter().any(|op| op.is_of_nodes()) && View::of(cluster, seen).nodes.is_empty() {
+    if ops.iter().any(|op| op.is_of_nodes()) && View::from_seen(cluster, seen).nodes.is_empty() {
         let is_asked = |host: &&Host| seen.observations(&host.name).kubernetes.is_some() || seen.is_unreachable(&host.name);
         let other = cluster.control_planes().filter(|host| reaches(&host.name)).find(|host| !is_asked(host));
         other.into_iter().for_each(|host| asked.entry(host.name.clone()).or_default().add_others(&nodes()));
@@ -73,7 +73,7 @@ fn second_viewpoint(cluster: &Cluster, seen: &Seen) -> Option<(String, Looks)> {
         Some(EtcdState::Ready(_)) => false,
         None => seen.is_unreachable(&host.name),
     });
-    let said = &seen.observations(&speaks.name).etcd_peers;
-    let looks: Looks = silent.map(member_url).filter(|url| !said.contains_key(url)).map(Look::EtcdPeerHealth).collect();
+    let answers = &seen.observations(&speaks.name).etcd_peers;
+    let looks: Looks = silent.map(member_url).filter(|url| !answers.contains_key(url)).map(Look::EtcdPeerHealth).collect();
     (!looks.is_empty()).then(|| (speaks.name.clone(), looks))
 }

@@ -16,7 +16,7 @@ use crate::plan::Seen;
 /// for not ready for some seconds, so a Service would lose all of them at once.
 #[must_use]
 pub fn workers_at_a_time(cluster: &Cluster) -> usize {
-    cluster.settings.serial.of(cluster.nodes().filter(|host| !host.roles.control_plane).count())
+    cluster.settings.serial.count_of(cluster.nodes().filter(|host| !host.roles.control_plane).count())
 }
 
 /// The cluster as it is now. What nobody has looked at is not in it, or is doubtful.
@@ -147,7 +147,7 @@ pub fn api_server_url(cluster: &Cluster, host: &Host) -> String {
 impl View {
     /// What `seen` says of the cluster.
     #[must_use]
-    pub fn of(cluster: &Cluster, seen: &Seen) -> Self {
+    pub fn from_seen(cluster: &Cluster, seen: &Seen) -> Self {
         Self {
             members: members(cluster, seen),
             lists: lists(cluster, seen),
@@ -249,8 +249,8 @@ fn state(
 fn said_by_others(cluster: &Cluster, seen: &Seen, host: &Host) -> Option<bool> {
     let url = member_url(host);
     let healthy = membership::answering(cluster, seen).filter(|(other, member)| other.name != host.name && member.has_leader);
-    let said: Vec<&String> = healthy.filter_map(|(other, _)| seen.observations(&other.name).etcd_peers.get(&url)).collect();
-    (!said.is_empty()).then(|| said.iter().any(|said| *said == ETCD_HEALTHY))
+    let answers: Vec<&String> = healthy.filter_map(|(other, _)| seen.observations(&other.name).etcd_peers.get(&url)).collect();
+    (!answers.is_empty()).then(|| answers.iter().any(|answer| *answer == ETCD_HEALTHY))
 }
 
 fn plane(cluster: &Cluster, seen: &Seen, host: &Host) -> Plane {

@@ -6,7 +6,7 @@ use std::time::Duration;
 use kok_crds::model::{Addon, NETWORK_ADDON, ObjectName, Prune};
 
 use super::{Task, control_plane, network};
-use crate::addons::{Record, divided, meant};
+use crate::addons::{AddonRecord, divided, meant};
 use crate::observe::KubernetesState;
 use crate::operations::{ApplyAddon, Operation, RemoveAddons};
 use crate::plan::{Draft, HostView, Reason, Refusal, StepName};
@@ -26,7 +26,7 @@ const WAIT: Duration = Duration::from_secs(300);
 
 /// The addon as it is to be, without what it has in the cluster and others have in their manifests now.
 pub(crate) fn operation(view: &HostView<'_>, addon: &Addon) -> ApplyAddon {
-    let record = view.observations().kubernetes.as_ref().and_then(|state| Record::of(state, &addon.name)).unwrap_or_default();
+    let record = view.observations().kubernetes.as_ref().and_then(|state| AddonRecord::find(state, &addon.name)).unwrap_or_default();
     let prune = if view.inputs.prune { Prune::All } else { addon.prune };
     let (gone, kept) = divided(record.gone(wanted(view).iter()), prune);
     ApplyAddon::new(addon, gone, kept)
@@ -71,8 +71,8 @@ fn left(view: &HostView<'_>, names: &[String]) -> (Objects, Objects) {
     let Some(state @ KubernetesState::Ready { .. }) = &view.observations().kubernetes else { return Default::default() };
     let prune = if view.inputs.prune { Prune::All } else { Prune::Objects };
     let wanted = wanted(view);
-    let others = Record::addons(state).filter(|name| !names.iter().any(|wanted| wanted == name));
-    let of = |name: &str| Record::of(state, name).map(|record| record.gone(wanted.iter())).unwrap_or_default();
-    let divided = others.map(|name| (name, divided(of(name), prune)));
+    let others = AddonRecord::addons(state).filter(|name| !names.iter().any(|wanted| wanted == name));
+    let gone_of = |name: &str| AddonRecord::find(state, name).map(|record| record.gone(wanted.iter())).unwrap_or_default();
+    let divided = others.map(|name| (name, divided(gone_of(name), prune)));
     divided.map(|(name, (gone, kept))| ((name.to_owned(), gone), (name.to_owned(), kept))).unzip()
 }

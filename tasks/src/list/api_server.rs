@@ -133,8 +133,8 @@ fn encryption(view: &HostView<'_>, draft: &mut Draft<'_>) -> Result<(), Refusal>
     let key = draft.add(KEY, Resource::File(File::new(ENCRYPTION, 0o600, content)));
     draft.needs(&key, &view.id(FOLDER_STEP), Reason::Inside);
     rolling::needed_by(view, draft, &key);
-    let said = draft.add(SUMMARY, Resource::File(File::text(ENCRYPTION_SUMMARY, summary).mode(0o600)));
-    draft.needs(&said, &key, Reason::Because("it says what that file has"));
+    let summary_step = draft.add(SUMMARY, Resource::File(File::text(ENCRYPTION_SUMMARY, summary).mode(0o600)));
+    draft.needs(&summary_step, &key, Reason::Because("it says what that file has"));
     Ok(())
 }
 

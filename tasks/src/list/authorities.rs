@@ -63,9 +63,10 @@ pub(crate) fn known(kind: AuthorityKind, host: &Host, seen: &Seen) -> PemSet {
 /// What the API server of a control plane that comes while the authority is being replaced would show is signed by the new one, and pods that have read the one
 /// from before would not know it.
 pub(super) fn lets_come(view: &HostView<'_>) -> Result<(), Refusal> {
-    let of = |host: &Host| known(AuthorityKind::Kubernetes, host, view.seen);
-    let is_new = view.host.roles.control_plane && of(view.host).signer().is_none();
-    let replaced = preconditions::keeper(view.cluster(), view.seen).filter(|_| is_new).is_some_and(|keeper| of(keeper).is_under_way());
+    let known_on = |host: &Host| known(AuthorityKind::Kubernetes, host, view.seen);
+    let is_new = view.host.roles.control_plane && known_on(view.host).signer().is_none();
+    let replaced =
+        preconditions::keeper(view.cluster(), view.seen).filter(|_| is_new).is_some_and(|keeper| known_on(keeper).is_under_way());
     if !replaced {
         return Ok(());
     }

@@ -134,7 +134,7 @@ fn has_no_key_of_others(view: &HostView<'_>, seen: &Observations) -> Result<(), 
 fn has_set_of_its_roles(view: &HostView<'_>, seen: &Observations) -> Result<(), Refusal> {
     let has = |leaf: Leaf| matches!(seen.paths.get(&absolute(Material::LeafKey(leaf))), Some(PathState::Present(_)));
     let roles = view.host.roles;
-    let (was, becomes, role) = match (has(Leaf::ApiServer), has(Leaf::EtcdPeer)) {
+    let (before, becomes, role) = match (has(Leaf::ApiServer), has(Leaf::EtcdPeer)) {
         _ if !view.cluster().has_etcd_units() || !roles.etcd => return Ok(()),
         (true, false) if roles.control_plane => ("a control plane", "a member of etcd", "etcd"),
         (false, true) if roles.control_plane => ("a member of etcd", "a control plane", "control-plane"),
@@ -142,7 +142,7 @@ fn has_set_of_its_roles(view: &HostView<'_>, seen: &Observations) -> Result<(), 
         _ => return Ok(()),
     };
     let name = &view.host.name;
-    Err(Refusal::new(format!("{name} was set up as {was} alone, and the file makes it {becomes}, too"))
+    Err(Refusal::new(format!("{name} was set up as {before} alone, and the file makes it {becomes}, too"))
         .at(format!("host {name}"))
         .because("the certificates of a host are made together, for what it is")
         .hint(format!("take the role `{role}` from {name} again; or, for it to join anew: `kokctl replace -f FILE {name}`")))

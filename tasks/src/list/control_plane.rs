@@ -113,7 +113,7 @@ const PATIENCE: Duration = Duration::from_secs(240);
 /// be slower than this one; and one that does not work may have failed again and again.
 fn patience(view: &HostView<'_>) -> Duration {
     let is_alone = view.is_new_plane() && !view.cluster().is_highly_available();
-    PATIENCE + if is_alone || rolling::works(view) { Duration::ZERO } else { rolling::LONGEST_BACK_OFF }
+    PATIENCE + if is_alone || rolling::is_fully_healthy(view) { Duration::ZERO } else { rolling::LONGEST_BACK_OFF }
 }
 
 /// Controller manager and scheduler have to know their present kubeconfigs, and to run; where they get their first ones they have not been started before.
@@ -197,7 +197,7 @@ fn manifests(view: &HostView<'_>, draft: &mut Draft<'_>, configuration: &Configu
     api_server::needed_by(view, draft, &step)?;
     rolling::needed_by(view, draft, &step);
     rolling::restarts_api_server(view, draft, &step);
-    if rolling::works(view) {
+    if rolling::is_fully_healthy(view) {
         images::needed_by(view, draft, &step, &images::CONTROL_PLANE);
     }
     kubelet_of_plane::rests_before(view, draft, &step)?;

@@ -63,7 +63,7 @@ fn plan(view: &HostView<'_>, draft: &mut Draft<'_>) -> Result<(), Refusal> {
     rolling::needed_by(view, draft, &manifest);
     joining_member::needed_by(view, draft, &manifest);
     rolling::restarts_member(view, draft, &manifest);
-    if rolling::works(view) {
+    if rolling::is_fully_healthy(view) {
         images::needed_by(view, draft, &manifest, &images::CONTROL_PLANE);
     }
     kubelet_of_plane::rests_before(view, draft, &manifest)?;
@@ -96,7 +96,7 @@ fn member(view: &HostView<'_>, draft: &mut Draft<'_>, manifest: &StepId) -> Resu
         joining_member::promoted(view, draft, &ready)?;
     }
     // Those that work are there, and may be waiting for this one.
-    let starts = !rolling::works(view) || kubelet_of_plane::is_turn(view)?;
+    let starts = !rolling::is_fully_healthy(view) || kubelet_of_plane::is_turn(view)?;
     let is_awaited = |host: &&kok_crds::model::Host| (host.name == view.host.name && starts) || !rolling::has_member(view.seen, host);
     for host in membership.voters.iter().copied().filter(is_awaited) {
         let kubelet = super::control_plane::KUBELET.on(&host.name);

@@ -16,7 +16,7 @@ pub(super) const TASK: Task = Task { name: NAME, about: "ports in the host's fir
 
 fn plan(view: &HostView<'_>, draft: &mut Draft<'_>) -> Result<(), Refusal> {
     if view.settings().host.firewall == FirewallPolicy::Open {
-        let opening = Opening::of(view.cluster(), view.host, view.facts);
+        let opening = Opening::for_host(view.cluster(), view.host, view.facts);
         let zones = match &view.observations().firewall {
             Some(Firewall::Firewalld(firewalld)) => zones(firewalld, &opening),
             _ => BTreeSet::new(),

@@ -77,7 +77,7 @@ fn starts_of(view: &HostView<'_>, host: &Host) -> Vec<StepId> {
         return vec![member];
     }
     let steps = [control_plane::READY, control_plane::KUBELET].map(|name| name.on(&host.name));
-    steps.into_iter().chain([member]).chain(still_ready::of(view, host)).collect()
+    steps.into_iter().chain([member]).chain(still_ready::readiness_steps(view, host)).collect()
 }
 
 /// The steps that an API server waits for: the member beside it, or all that join, of which it is told.

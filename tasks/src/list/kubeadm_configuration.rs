@@ -142,7 +142,7 @@ pub(super) fn bootstrap<'a>(view: &HostView<'a>) -> Result<&'a Configuration, Re
 fn make_bootstrap(view: &HostView<'_>) -> Result<Configuration, Refusal> {
     let step = BOOTSTRAP;
     let founding = (!view.cluster().has_etcd_units()).then(|| founding(view));
-    let text = whole(view, (Of::Host, Makes::Manifests), founding)?;
+    let text = whole(view, (DocumentKind::Host, Makes::Manifests), founding)?;
     let of_pods = sums(view, Makes::Pods)?;
     // Each of them is several documents, and a plan is made often.
     let as_pods = |makes: Makes| if makes.is_as_pods(view) { Ok(of_pods.clone()) } else { sums(view, makes) };
@@ -154,8 +154,8 @@ fn make_bootstrap(view: &HostView<'_>) -> Result<Configuration, Refusal> {
 
 fn sums(view: &HostView<'_>, makes: Makes) -> Result<Sums, Refusal> {
     unmoved(view, |view| {
-        let source = sha256(whole(view, (Of::Host, makes), None)?.as_bytes());
-        let alone = view.cluster().api_endpoint_name().map(|_| whole(view, (Of::Alone, makes), None)).transpose()?;
+        let source = sha256(whole(view, (DocumentKind::Host, makes), None)?.as_bytes());
+        let alone = view.cluster().api_endpoint_name().map(|_| whole(view, (DocumentKind::Alone, makes), None)).transpose()?;
         Ok(Sums { source, alone: alone.map(|text| sha256(text.as_bytes())) })
     })
 }
@@ -168,10 +168,10 @@ pub(super) fn cluster<'a>(view: &HostView<'a>) -> Result<&'a Configuration, Refu
 
 fn make_cluster(view: &HostView<'_>) -> Result<Configuration, Refusal> {
     let step = CLUSTER;
-    let text = whole(view, (Of::Cluster, Makes::Etcd), None)?;
+    let text = whole(view, (DocumentKind::Cluster, Makes::Etcd), None)?;
     // With one control plane there is no other to upload it, and clusters that are there have the sum of the whole.
     let sum = |view: &HostView<'_>| {
-        let shared = (Of::Cluster, Makes::Shared);
+        let shared = (DocumentKind::Cluster, Makes::Shared);
         let counts = if view.cluster().is_highly_available() { common(view, shared, None)? } else { whole(view, shared, None)? };
         Ok(sha256(counts.as_bytes()))
     };
@@ -184,15 +184,15 @@ fn make_cluster(view: &HostView<'_>) -> Result<Configuration, Refusal> {
 
 /// What comes of a cluster without an address that moves. That one is in certificates alone: no manifest is another one for it, and none is made
 /// anew when it comes, changes or goes.
-fn unmoved<T>(view: &HostView<'_>, of: impl FnOnce(&HostView<'_>) -> Result<T, Refusal>) -> Result<T, Refusal> {
+fn unmoved<T>(view: &HostView<'_>, make: impl FnOnce(&HostView<'_>) -> Result<T, Refusal>) -> Result<T, Refusal> {
     if view.cluster().virtual_address().is_none() {
-        return of(view);
+        return make(view);
     }
     let mut cluster = view.cluster().clone();
     cluster.settings.api_endpoint.virtual_address = None;
     let inputs = Inputs { cluster: &cluster, ..*view.inputs };
     // What is made of it is another one.
-    of(&HostView { inputs: &inputs, configurations: &Configurations::default(), ..*view })
+    make(&HostView { inputs: &inputs, configurations: &Configurations::default(), ..*view })
 }
 
 /// The sum of what kube-proxy and CoreDNS are made from: of the configuration, and of how CoreDNS is patched. Where one control plane speaks
@@ -214,21 +214,21 @@ pub(super) fn etcd_endpoints(cluster: &Cluster) -> Vec<String> {
 }
 
 /// What a configuration says of this host, then what it says of the cluster.
-fn whole(view: &HostView<'_>, of: (Of, Makes), founding: Option<Founding>) -> Result<String, Refusal> {
+fn whole(view: &HostView<'_>, kind: (DocumentKind, Makes), founding: Option<Founding>) -> Result<String, Refusal> {
     let of_host = render("kubeadm/init.yaml.j2", &ControlPlaneDocument::new(view.cluster(), view.host)?)?;
-    Ok(format!("{of_host}---\n{}", common(view, of, founding)?))
+    Ok(format!("{of_host}---\n{}", common(view, kind, founding)?))
 }
 
 /// Whom a configuration is of: the host whose manifests are made by it, or the cluster into which it is uploaded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Of {
+enum DocumentKind {
     Host,
     /// The host as the only control plane.
     Alone,
     Cluster,
 }
 
-fn common(view: &HostView<'_>, (of, makes): (Of, Makes), founding: Option<Founding>) -> Result<String, Refusal> {
+fn common(view: &HostView<'_>, (kind, makes): (DocumentKind, Makes), founding: Option<Founding>) -> Result<String, Refusal> {
     #[derive(Serialize)]
     struct Context<'a> {
         #[serde(flatten)]
@@ -247,10 +247,10 @@ fn common(view: &HostView<'_>, (of, makes): (Of, Makes), founding: Option<Foundi
     let etcd_endpoints = if cluster.has_etcd_units() { etcd_endpoints(cluster) } else { Vec::new() };
     let document = ControlPlaneDocument::new(cluster, view.host)?.of_version(makes.version(view)).emulating(makes.emulates(view));
     // What is uploaded is of no host.
-    let (document, otherwise) = match of {
-        Of::Host => (document.of_programs(cluster, view.host), FOUNDING),
-        Of::Alone => (document.of_programs(cluster, view.host).alone(cluster, view.host), FOUNDING),
-        Of::Cluster => (document, JOINING),
+    let (document, otherwise) = match kind {
+        DocumentKind::Host => (document.of_programs(cluster, view.host), FOUNDING),
+        DocumentKind::Alone => (document.of_programs(cluster, view.host).alone(cluster, view.host), FOUNDING),
+        DocumentKind::Cluster => (document, JOINING),
     };
     let founding = founding.unwrap_or(Founding { members: String::new(), state: otherwise, token: None, link: None });
     let Founding { members, state: initial_cluster_state, token, link } = founding;

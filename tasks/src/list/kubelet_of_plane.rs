@@ -78,7 +78,7 @@ fn needed_by(view: &HostView<'_>, draft: &mut Draft<'_>, step: &StepId) {
 
 /// Whether the host has its turn in an upgrade: something of its static pods gets another version, or the kubelet that makes them.
 pub(super) fn is_turn(view: &HostView<'_>) -> Result<bool, Refusal> {
-    let is_upgraded = view.cluster().underway.is_some() && rolling::works(view);
+    let is_upgraded = view.cluster().underway.is_some() && rolling::is_fully_healthy(view);
     Ok(is_upgraded && (still_ready::settles(view, view.host) || has_others(view) || etcd::runs_another(view)?))
 }
 
@@ -86,9 +86,10 @@ pub(super) fn is_turn(view: &HostView<'_>) -> Result<bool, Refusal> {
 fn has_others(view: &HostView<'_>) -> bool {
     let (cluster, host) = (view.cluster(), view.host);
     let Some(versions) = &view.observations().versions else { return false };
-    let emulates = |of: &Installed| of.emulates.map(|(major, minor)| format!("{major}.{minor}"));
-    let is_other =
-        |of: &Installed| of.all().any(|is| is != cluster.plane_version(host)) || emulates(of).as_deref() != cluster.emulated_version(host);
+    let emulates = |installed: &Installed| installed.emulates.map(|(major, minor)| format!("{major}.{minor}"));
+    let is_other = |installed: &Installed| {
+        installed.all().any(|is| is != cluster.plane_version(host)) || emulates(installed).as_deref() != cluster.emulated_version(host)
+    };
     [API_SERVER].into_iter().chain(CONTROLLERS).filter_map(|program| versions.get(program)).any(is_other)
 }
 
@@ -145,7 +146,7 @@ pub(super) fn and_api_server(view: &HostView<'_>, draft: &mut Draft<'_>, kubelet
     if is_turn(view)? {
         // Whatever is asked of it later waits for that, whether its own manifest changes or not.
         draft.follows(ready, kubelet, Reason::Because("the kubelet starts the API server anew"));
-    } else if rolling::works(view) {
+    } else if rolling::is_fully_healthy(view) {
         draft.needs(kubelet, ready, Reason::Because("it asks the API server beside it when it starts"));
     } else {
         draft.needs(ready, kubelet, Reason::Because("the kubelet starts the API server"));

@@ -14,7 +14,7 @@ use crate::issued::is_kept_elsewhere;
 use crate::observe::{Look, PathState};
 use crate::plan::{Draft, HostView, Reason, Refusal, StepId, StepName};
 use crate::preconditions;
-use crate::renewal::{Part, Renewal};
+use crate::renewal::{CertificatePart, Renewal};
 use crate::resources::{Directory, File, FileContent, Replace, Resource};
 use crate::secret_name::SecretName;
 
@@ -109,7 +109,7 @@ fn files(view: &HostView<'_>, draft: &mut Draft<'_>, wrong: Option<String>) -> [
 
 /// The steps that make it anew where that is asked for and needed.
 pub(super) fn renewed<'a>(view: &HostView<'a>, renewal: &Renewal<'_>) -> Option<Draft<'a>> {
-    if !is_ours(view) || !renewal.has_part(Part::Kubelets) || !is_there(view, KUBELET_SERVING_KEY) {
+    if !is_ours(view) || !renewal.has_part(CertificatePart::Kubelets) || !is_there(view, KUBELET_SERVING_KEY) {
         return None;
     }
     let now = OffsetDateTime::from_unix_timestamp(view.inputs.now_seconds).unwrap_or(OffsetDateTime::UNIX_EPOCH);

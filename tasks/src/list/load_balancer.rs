@@ -116,5 +116,5 @@ fn ready(view: &HostView<'_>, draft: &mut Draft<'_>) {
         let joined = kubelet_join::JOINED.on(&host);
         draft.needs(&step, &joined, Reason::Because("that host has to join first"));
     }
-    still_ready::again(view, draft, &step, operation);
+    still_ready::recheck_after_restarts(view, draft, &step, operation);
 }

@@ -66,7 +66,7 @@ fn without_plugin(view: &HostView<'_>, draft: &mut Draft<'_>) {
         draft.needs(&step, &images::KUBE_PROXY.on(&host.name), Reason::StartsImage);
         draft.needs(&step, &kubelet_join::node_step(view.cluster(), host), Reason::Because("it runs on every node"));
     }
-    still_ready::again(view, draft, &step, operation);
+    still_ready::recheck_after_restarts(view, draft, &step, operation);
 }
 
 fn plan(view: &HostView<'_>, draft: &mut Draft<'_>) -> Result<(), Refusal> {
@@ -147,5 +147,5 @@ fn running(
     for host in view.cluster().nodes() {
         draft.needs(&step, &image.on(&host.name), Reason::StartsImage);
     }
-    still_ready::again(view, draft, &step, operation);
+    still_ready::recheck_after_restarts(view, draft, &step, operation);
 }

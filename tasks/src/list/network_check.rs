@@ -5,7 +5,7 @@ use std::time::Duration;
 use serde::Serialize;
 
 use super::{Task, control_plane, images, network, node_dns};
-use crate::operations::{ApplyManifest, NETWORK_CHECK_NAMESPACE, NetworkCheck, Operation, Stage, WorkloadReady, askers};
+use crate::operations::{ApplyManifest, NETWORK_CHECK_NAMESPACE, NetworkCheck, NetworkCheckStage, Operation, WorkloadReady, askers};
 use crate::plan::{Draft, HostView, Reason, Refusal};
 use crate::templates::render;
 
@@ -25,7 +25,7 @@ pub(super) fn is_possible(view: &HostView<'_>) -> bool {
 }
 
 /// The steps of the check, by their stage.
-fn operation(view: &HostView<'_>) -> Result<impl Fn(Stage) -> Operation, Refusal> {
+fn operation(view: &HostView<'_>) -> Result<impl Fn(NetworkCheckStage) -> Operation, Refusal> {
     let nodes: Vec<String> = view.cluster().nodes().map(|host| host.name.clone()).collect();
     let control_planes = view.cluster().control_planes().map(|host| host.name.as_str()).collect();
     let askers = askers(&nodes, &control_planes, view.kubernetes());
@@ -49,19 +49,19 @@ fn plan(view: &HostView<'_>, draft: &mut Draft<'_>) -> Result<(), Refusal> {
     let workload = WorkloadReady { kind: "DaemonSet", namespace: NETWORK_CHECK_NAMESPACE, name, at_least: hosts.len() as u64 };
     let stage = operation(view)?;
 
-    let deployed = draft.add("pods", stage(Stage::Deploy(manifest)));
+    let deployed = draft.add("pods", stage(NetworkCheckStage::Deploy(manifest)));
     draft.needs(&deployed, &view.id(control_plane::ADMINISTRATORS), Reason::Because("only administrators may"));
     // Its pods tolerate everything, so they would be there as soon as their nodes are, and every kubelet would try in vain to start them.
     draft.needs(&deployed, &view.id(network::NODES_READY), Reason::Because("its pods get their addresses from the network"));
     node_dns::asked_by_pods_of(view, draft, &deployed);
-    let running = draft.add("pods-running", stage(Stage::Running(workload)));
+    let running = draft.add("pods-running", stage(NetworkCheckStage::Running(workload)));
     draft.within(Duration::from_secs(300));
     draft.needs(&running, &deployed, Reason::Because("they have to be in the cluster before they can run"));
     draft.needs(&running, &view.id(network::NODES_READY), Reason::Because("it has a pod on every node"));
     for host in hosts {
         draft.needs(&running, &images::ECHO.on(&host.name), Reason::StartsImage);
     }
-    let answered = draft.add("answers", stage(Stage::Answer));
+    let answered = draft.add("answers", stage(NetworkCheckStage::Answer));
     draft.within(Duration::from_secs(180));
     draft.needs(&answered, &running, Reason::TalksTo);
     for step in network::running_steps(view) {
@@ -70,7 +70,7 @@ fn plan(view: &HostView<'_>, draft: &mut Draft<'_>) -> Result<(), Refusal> {
     if node_dns::is_on(view) {
         draft.needs(&answered, &view.id(node_dns::RUNNING), Reason::TalksTo);
     }
-    let record = draft.add("record", stage(Stage::Record));
+    let record = draft.add("record", stage(NetworkCheckStage::Record));
     draft.needs(&record, &answered, Reason::Because("only a proof that was given is recorded"));
     Ok(())
 }

@@ -90,7 +90,7 @@ pub(super) fn is_on(view: &HostView<'_>) -> bool {
 fn corefile(cluster: &Cluster) -> Result<String, Refusal> {
     let dns = &cluster.settings.node_dns;
     let zone = |zone: &'_ kok_crds::model::DnsZone| zone.servers.iter().map(ToString::to_string).collect::<Vec<_>>();
-    let zones = dns.zones.iter().map(|of| Zone { names: &of.names, servers: zone(of), cache_seconds: of.cache_seconds });
+    let zones = dns.zones.iter().map(|own| Zone { names: &own.names, servers: zone(own), cache_seconds: own.cache_seconds });
     let at = if dns.metrics_at_host { "{$HOST_IP}" } else { "" };
     let context = Corefile {
         zones: zones.collect(),
@@ -212,7 +212,7 @@ fn of_cluster(view: &HostView<'_>, draft: &mut Draft<'_>) -> Result<(), Refusal>
             }
         }
         if name == RUNNING {
-            still_ready::again(view, draft, &step, operation);
+            still_ready::recheck_after_restarts(view, draft, &step, operation);
         }
     }
     Ok(())
@@ -228,7 +228,7 @@ fn removal(view: &HostView<'_>, draft: &mut Draft<'_>) {
     if view.is_speaker() && (is_ours || view.cluster().nodes().any(has_unit)) {
         let removed = draft.add(REMOVED, Operation::RemoveNodeDns(RemoveNodeDns { name: DAEMON_SET }));
         draft.needs(&removed, &view.id(control_plane::ADMINISTRATORS), Reason::Because("only administrators may"));
-        for host in told(view) {
+        for host in hosts_that_ask(view) {
             draft.needs(&removed, &kubelet_of(view, &host), Reason::Because(TOLD));
         }
     }
@@ -243,7 +243,7 @@ fn removal(view: &HostView<'_>, draft: &mut Draft<'_>) {
 const TOLD: &str = "until then, its pods are told to ask the cache";
 
 /// Hosts whose pods may be told to ask it: all, unless the cluster says which of them it has.
-fn told(view: &HostView<'_>) -> Vec<String> {
+fn hosts_that_ask(view: &HostView<'_>) -> Vec<String> {
     match view.kubernetes() {
         Some(KubernetesState::Ready { .. }) => nodes_before(view),
         _ => view.cluster().nodes().map(|host| host.name.clone()).collect(),

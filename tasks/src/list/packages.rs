@@ -31,7 +31,7 @@ fn plan(view: &HostView<'_>, draft: &mut Draft<'_>) -> Result<(), Refusal> {
     let commands: Vec<(String, String)> = missing.iter().copied().map(|program| command(&program)).collect();
     let environment = super::proxy::environment(view).into_iter().map(|(name, value)| (name.to_owned(), value)).collect();
     let bundled = bundled(view.inputs.bundle, facts, (view.cluster(), view.host));
-    let source = bundled.map(|bundled| PackageSource::of(bundled.packages, bundled.keyring));
+    let source = bundled.map(|bundled| PackageSource::from_bundle(bundled.packages, bundled.keyring));
     let installed = draft.add(INSTALLED, Resource::Packages(Packages { manager, commands: commands.clone(), environment, source }));
     draft.within(DEADLINE);
     if let Some(bundled) = bundled {

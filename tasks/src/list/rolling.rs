@@ -47,7 +47,7 @@ fn standing(cluster: &Cluster, seen: &Seen, host: &Host) -> Standing {
 /// Whether everything of the host answers and its kubelet runs, which then makes pods anew whose manifests change, and is started anew when the
 /// API server is back: one that starts while etcd is away waits for minutes for answers of an API server that has none. Elsewhere it is started
 /// when all manifests are there, so that it starts all pods at once.
-pub(super) fn works(view: &HostView<'_>) -> bool {
+pub(super) fn is_fully_healthy(view: &HostView<'_>) -> bool {
     runs(view.observations(), "kubelet.service") && standing(view.cluster(), view.seen, view.host) == Standing::Everything
 }
 
@@ -59,20 +59,20 @@ pub(super) fn needed_by(view: &HostView<'_>, draft: &mut Draft<'_>, step: &StepI
     if own == Standing::Nothing || view.is_new_plane() {
         return;
     }
-    let of = |host: &&Host| standing(cluster, seen, host);
+    let standing_of = |host: &&Host| standing(cluster, seen, host);
     // What joins begins when what is there works.
     let planes = view.founded_planes();
     let there = || planes.iter().copied();
-    let same = there().take_while(|host| host.name != view.host.name).filter(|host| of(host) == own).last();
-    for before in there().filter(|host| of(host) < own).chain(same) {
+    let same = there().take_while(|host| host.name != view.host.name).filter(|host| standing_of(host) == own).last();
+    for before in there().filter(|host| standing_of(host) < own).chain(same) {
         let reason = || Reason::Because("what works is changed only while everything before it works");
         // Where no API server is lost by it, only etcd has to be waited for.
         if own == Standing::Everything {
             draft.needs(step, &control_plane::READY.on(&before.name), reason());
             // Of one that works, the kubelet is started last; elsewhere the API server waits for it.
-            if of(&before) == Standing::Everything {
+            if standing_of(&before) == Standing::Everything {
                 draft.needs(step, &control_plane::KUBELET.on(&before.name), reason());
-                still_ready::of(view, before).for_each(|works| draft.needs(step, &works, reason()));
+                still_ready::readiness_steps(view, before).for_each(|ready| draft.needs(step, &ready, reason()));
             }
         }
         if !cluster.has_etcd_units() {
@@ -129,10 +129,10 @@ pub(super) fn kubelet_needed_by(view: &HostView<'_>, draft: &mut Draft<'_>, step
     for ends in workers_that_end(view) {
         draft.needs(step, &ends, Reason::While("what keeps a worker's kubelet from running may keep the others from it, too"));
     }
-    for works in before.chain(worker_before(view)).flat_map(|host| still_ready::of(view, host)) {
+    for ready in before.chain(worker_before(view)).flat_map(|host| still_ready::readiness_steps(view, host)) {
         draft.needs(
             step,
-            &works,
+            &ready,
             Reason::InTurn("kubelets are started anew on one control plane after the other, and then on some workers at a time"),
         );
     }
@@ -158,7 +158,7 @@ fn worker_before<'a>(view: &HostView<'a>) -> Option<&'a Host> {
     };
     let workers: Vec<&Host> = view.cluster().nodes().filter(is_in_turn).collect();
     let own = workers.iter().position(|host| host.name == view.host.name)?;
-    own.checked_sub(view.cluster().settings.serial.of(workers.len())).and_then(|before| workers.get(before).copied())
+    own.checked_sub(view.cluster().settings.serial.count_of(workers.len())).and_then(|before| workers.get(before).copied())
 }
 
 /// Says that containerd of a host of a working cluster, and what it reads, is changed only when control planes have gone through it: their API
@@ -169,10 +169,10 @@ pub(super) fn container_runtime_needed_by(view: &HostView<'_>, draft: &mut Draft
     let (cluster, seen) = (view.cluster(), view.seen);
     let is_whole = |host: &&Host| standing(cluster, seen, host) == Standing::Everything;
     if view.host.roles.control_plane && is_whole(&view.host) {
-        let works = draft.add(container_runtime::STILL_WORKS, Operation::ApiServerReady(ApiServerReady::default()));
+        let answers = draft.add(container_runtime::STILL_WORKS, Operation::ApiServerReady(ApiServerReady::default()));
         // As long as kubeadm gives a control plane.
         draft.within(Duration::from_secs(240));
-        draft.follows(&works, service, Reason::Because("a change of containerd may not take it away"));
+        draft.follows(&answers, service, Reason::Because("a change of containerd may not take it away"));
     }
     let runs = |host: &Host| runs(seen.observations(&host.name), "containerd.service");
     if !runs(view.host) {

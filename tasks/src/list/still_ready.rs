@@ -27,7 +27,7 @@ const STAYS_WAIT: Duration = Duration::from_secs(25);
 const WAIT: Duration = Duration::from_secs(300);
 
 /// Whether the cluster said of something before the run that it is as it should be.
-fn was(view: &HostView<'_>, operation: &Operation) -> bool {
+fn was_satisfied(view: &HostView<'_>, operation: &Operation) -> bool {
     let seen = view.speaker().map(|speaker| view.seen.observations(&speaker.name));
     seen.is_ok_and(|seen| operation.diff(seen) == Verdict::Same)
 }
@@ -40,7 +40,7 @@ fn node(host: &Host, version: String) -> Operation {
 pub(super) fn was_ready(view: &HostView<'_>, host: &Host) -> bool {
     let version =
         view.kubernetes().and_then(|state| state.node(&host.name)).map(|node| node.kubelet_version.trim_start_matches('v').to_owned());
-    version.is_some_and(|version| was(view, &node(host, version)))
+    version.is_some_and(|version| was_satisfied(view, &node(host, version)))
 }
 
 /// Of a host that joined, and whose node is gone: after a restore of what was before it joined, or by somebody's hand. Who marks the node needs it. One that
@@ -141,7 +141,7 @@ pub(super) fn was_node(view: &HostView<'_>, host: &Host) -> bool {
 
 /// The steps after which a kubelet that was started anew is known to work: of a host that was a node before the run it goes on, and if its node was
 /// Ready, it is again.
-pub(super) fn of(view: &HostView<'_>, host: &Host) -> impl Iterator<Item = StepId> {
+pub(super) fn readiness_steps(view: &HostView<'_>, host: &Host) -> impl Iterator<Item = StepId> {
     let ready = was_ready(view, host).then(|| still_ready_step(host));
     let takes_pods = vacated::takes_pods(view, host);
     let soaked = is_soaked(view, host).then(|| SOAKED.on(&host.name));
@@ -207,9 +207,9 @@ fn started_anew(view: &HostView<'_>, draft: &mut Draft<'_>, step: &StepId, by: &
 /// Something of all nodes that the cluster says of itself, such as that a daemon runs on each of them: if it was so before the run, it is again
 /// after kubelets were started anew; and where pods leave nodes also if it was not, for a run that was cut off may have left it so. `first` is the step
 /// after which it is so for the first time. It needs nothing of hosts that are not concerned, so that a run of a part of the hosts asks no others.
-pub(super) fn again(view: &HostView<'_>, draft: &mut Draft<'_>, first: &StepId, operation: Operation) {
+pub(super) fn recheck_after_restarts(view: &HostView<'_>, draft: &mut Draft<'_>, first: &StepId, operation: Operation) {
     let drains = || view.cluster().nodes().any(|host| vacated::is_planned(view, host));
-    if !was(view, &operation) && !drains() {
+    if !was_satisfied(view, &operation) && !drains() {
         return;
     }
     let step = draft.add(&format!("{}-again", first.name()), operation);

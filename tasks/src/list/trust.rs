@@ -15,7 +15,7 @@ fn plan(view: &HostView<'_>, draft: &mut Draft<'_>) -> Result<(), Refusal> {
     let certificates = &view.settings().host.trusted_certificates;
     // What is of no family has been refused, if there is something to trust.
     let Some(distribution) = view.facts.distribution() else { return Ok(()) };
-    let store = TrustStore::of(distribution);
+    let store = TrustStore::for_distribution(distribution);
     let mut steps = Vec::new();
     let mut except = Vec::new();
     for (name, pem) in certificates {

@@ -25,7 +25,7 @@ const IN_BETWEEN: Duration = Duration::from_secs(300);
 
 /// As Kubespray drains for an upgrade: pods go that nothing makes again, and what they have in `emptyDir` with them.
 fn settings(view: &HostView<'_>) -> DrainSettings {
-    DrainSettings { delete_empty_dir: true, delete_unmanaged: true, ..DrainSettings::of(&view.cluster().settings.drains) }
+    DrainSettings { delete_empty_dir: true, delete_unmanaged: true, ..DrainSettings::from_drains(&view.cluster().settings.drains) }
 }
 
 /// Whether pods leave this host's node in this plan: of one that is not Ready nobody can say that they have.

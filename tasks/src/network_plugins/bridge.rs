@@ -180,7 +180,7 @@ fn to_others(view: &HostView<'_>, shares: &BTreeMap<String, Vec<IpNet>>) -> Resu
 
 fn tables(network: &Network) -> Vec<Table> {
     let table = |range: IpNet, masquerades| {
-        let family = Family::of(&range);
+        let family = Family::from_range(&range);
         let (word, multicast) = if family == Family::V4 { ("ip", "224.0.0.0/4") } else { ("ip6", "ff00::/8") };
         Table { name: family.table(), family: word, range: range.to_string(), multicast, masquerades }
     };

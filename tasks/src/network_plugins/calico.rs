@@ -13,7 +13,7 @@ use semver::Version;
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use super::{Leftovers, Module, Object, Plugin, STARTING, Workload, mtu_of_pods};
+use super::{Leftovers, Module, Object, Plugin, PluginWorkload, STARTING, mtu_of_pods};
 use crate::list::network;
 use crate::list::{control_plane, images};
 use crate::observe::KubernetesState;
@@ -54,15 +54,15 @@ pub(super) static PLUGIN: Plugin = Plugin {
     cluster_steps,
     nodes_ready_within: STARTING,
     workloads: &[
-        Workload {
+        PluginWorkload {
             step: network::step("calico-typha-running"),
             kind: "Deployment",
             namespace: NAMESPACE,
             name: "calico-typha",
             image: TYPHA,
         },
-        Workload { step: network::step("calico-running"), kind: "DaemonSet", namespace: NAMESPACE, name: DAEMONS, image: NODE },
-        Workload {
+        PluginWorkload { step: network::step("calico-running"), kind: "DaemonSet", namespace: NAMESPACE, name: DAEMONS, image: NODE },
+        PluginWorkload {
             step: network::step("calico-controllers-running"),
             kind: "Deployment",
             namespace: NAMESPACE,

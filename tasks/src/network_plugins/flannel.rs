@@ -4,7 +4,7 @@ use kok_crds::model::{Cluster, FlannelBackend, NetworkPlugin};
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use super::{Leftovers, Module, Neighbours, Object, Plugin, Program, STARTING, Workload, mtu_of_hosts};
+use super::{Leftovers, Module, Neighbours, Object, Plugin, PluginProgram, PluginWorkload, STARTING, mtu_of_hosts};
 use crate::identity::endpoint;
 use crate::list::network::{self, CONFIGURATION};
 use crate::list::{container_runtime, control_plane, images, kubelet_join};
@@ -36,9 +36,15 @@ pub(super) static PLUGIN: Plugin = Plugin {
     node_needs: CONFIGURATION,
     after_boot: Some(Operation::SubnetReady(SubnetReady)),
     nodes_ready_within: STARTING,
-    workloads: &[Workload { step: network::step("flannel-running"), kind: "DaemonSet", namespace: NAMESPACE, name: DAEMONS, image: IMAGE }],
+    workloads: &[PluginWorkload {
+        step: network::step("flannel-running"),
+        kind: "DaemonSet",
+        namespace: NAMESPACE,
+        name: DAEMONS,
+        image: IMAGE,
+    }],
     images: &[IMAGE],
-    programs: &[Program { step: PROGRAM, archive: "flannel-cni-plugin", name: "flannel" }],
+    programs: &[PluginProgram { step: PROGRAM, archive: "flannel-cni-plugin", name: "flannel" }],
     sum: |view| Ok(manifest(view)?.sum()),
     ports,
     modules: |cluster| (cluster.network.backend == FlannelBackend::Wireguard).then_some(WIREGUARD).into_iter().collect(),

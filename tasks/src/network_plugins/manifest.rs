@@ -3,7 +3,7 @@
 use kok_crds::model::{NETWORK_ADDON, NetworkPlugin};
 
 use super::Plugin;
-use crate::addons::Record;
+use crate::addons::AddonRecord;
 use crate::list::addons;
 use crate::plan::{HostView, Refusal};
 
@@ -12,7 +12,7 @@ pub(super) static PLUGIN: Plugin = Plugin {
     called: "that of a manifest",
     cluster_steps: |view, _| Ok(Some(view.id(addons::NETWORK))),
     sum,
-    is_installed: |state| Record::of(state, NETWORK_ADDON).is_some(),
+    is_installed: |state| AddonRecord::find(state, NETWORK_ADDON).is_some(),
     ..Plugin::USERS_OWN
 };
 

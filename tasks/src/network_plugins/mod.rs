@@ -41,13 +41,13 @@ pub(crate) struct Plugin {
     /// How long nodes may take to be Ready.
     pub nodes_ready_within: Duration,
     /// What has to run in the end, as far as its images are used.
-    pub workloads: &'static [Workload],
+    pub workloads: &'static [PluginWorkload],
     /// Steps of the images that every node needs for it; each is called as its image in the bundle.
     pub images: &'static [StepName<'static>],
     /// Whether a cluster uses one of them.
     pub is_used: fn(&Cluster, StepName<'_>) -> bool,
     /// Programs that containerd starts for it, besides those of `cni-plugins`.
-    pub programs: &'static [Program],
+    pub programs: &'static [PluginProgram],
     /// What tells it from others and from itself with other settings, for those who check the network.
     pub sum: fn(&HostView<'_>) -> Result<String, Refusal>,
 
@@ -83,7 +83,7 @@ pub(crate) struct Plugin {
 }
 
 /// A workload of a plugin.
-pub(crate) struct Workload {
+pub(crate) struct PluginWorkload {
     /// The step that waits for it, of the task `network`.
     pub step: StepName<'static>,
     /// `DaemonSet`, which runs on every node, or `Deployment`.
@@ -95,7 +95,7 @@ pub(crate) struct Workload {
 }
 
 /// A program out of an archive of the bundle.
-pub(crate) struct Program {
+pub(crate) struct PluginProgram {
     /// The step that unpacks it, of the task `container-runtime`.
     pub step: StepName<'static>,
     /// The archive, as the bundle calls it.
@@ -237,7 +237,7 @@ pub(crate) fn images(cluster: &Cluster) -> impl Iterator<Item = StepName<'static
 }
 
 /// What has to run for it in the end.
-pub(crate) fn workloads(cluster: &Cluster) -> impl Iterator<Item = &'static Workload> + use<'_> {
+pub(crate) fn workloads(cluster: &Cluster) -> impl Iterator<Item = &'static PluginWorkload> + use<'_> {
     let plugin = plugin(&cluster.network);
     plugin.workloads.iter().filter(|workload| (plugin.is_used)(cluster, workload.image))
 }

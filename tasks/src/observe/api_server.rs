@@ -88,15 +88,15 @@ pub enum ApiServerState {
 pub(super) fn read(sections: &[Section<'_>]) -> Result<ApiServerState, ParseError> {
     Ok(match text_of(sections, "kube-ready")?.trim() {
         "absent" => ApiServerState::Absent,
-        said => readyz(said),
+        answer => readyz(answer),
     })
 }
 
 /// `/readyz` says `ok`, before which kubectl may warn of something; anything else is why it doesn't.
-fn readyz(said: &str) -> ApiServerState {
-    let said = said.trim();
-    match said.lines().next_back() {
+fn readyz(answer: &str) -> ApiServerState {
+    let answer = answer.trim();
+    match answer.lines().next_back() {
         Some("ok") => ApiServerState::Ready,
-        _ => ApiServerState::NotReady(said.chars().take(4000).collect()),
+        _ => ApiServerState::NotReady(answer.chars().take(4000).collect()),
     }
 }

@@ -35,8 +35,8 @@ fi
 pub(super) fn read(sections: &[Section<'_>]) -> Result<Result<ClusterTrust, String>, ParseError> {
     let text = text_of(sections, "cluster-trust")?;
     let Some(lines) = text.trim_end().strip_suffix("done") else {
-        let said = text.trim();
-        return Ok(Err(if said.is_empty() { "the API server does not answer".to_owned() } else { said.chars().take(400).collect() }));
+        let answer = text.trim();
+        return Ok(Err(if answer.is_empty() { "the API server does not answer".to_owned() } else { answer.chars().take(400).collect() }));
     };
     let mut trust = ClusterTrust::default();
     for line in lines.lines() {
@@ -72,7 +72,7 @@ mod tests {
     use super::super::script::Nonce;
     use super::*;
 
-    fn of(said: &str) -> Result<ClusterTrust, String> {
+    fn read_section(said: &str) -> Result<ClusterTrust, String> {
         let nonce = Nonce::new([7; 16]);
         let text = format!("\n{0} cluster-trust\n{said}\n{0} end\n", nonce.as_str());
         read(&sections(&nonce, text.as_bytes())).unwrap()
@@ -89,14 +89,14 @@ mod tests {
             front_proxy: Some("c\n".to_owned()),
             pods: pods.into(),
         };
-        assert_eq!(of(said), Ok(expected));
+        assert_eq!(read_section(said), Ok(expected));
     }
 
     #[test]
     fn half_an_answer_is_none() {
-        assert_eq!(of("Error from server (Forbidden): no\n"), Err("Error from server (Forbidden): no".to_owned()));
-        assert_eq!(of(""), Err("the API server does not answer".to_owned()));
-        let failed = of("pods failed \"\"\ndone\n").unwrap();
+        assert_eq!(read_section("Error from server (Forbidden): no\n"), Err("Error from server (Forbidden): no".to_owned()));
+        assert_eq!(read_section(""), Err("the API server does not answer".to_owned()));
+        let failed = read_section("pods failed \"\"\ndone\n").unwrap();
         assert_eq!(failed.pods, [("failed".to_owned(), String::new())], "what pods are told is not known, and is no certificate");
     }
 }

@@ -152,8 +152,8 @@ echo done
 /// What [`READ`] says.
 pub(super) fn read_read(sections: &[Section<'_>]) -> Result<EncryptionRead, ParseError> {
     let text = text_of(sections, "encryption-read")?;
-    let of = |word: &str| text.lines().find_map(|line| line.strip_prefix(word)?.strip_prefix(' '));
-    Ok(EncryptionRead { digest: of("read").map(str::to_owned), age_seconds: of("age").and_then(|age| age.parse().ok()) })
+    let value_of = |word: &str| text.lines().find_map(|line| line.strip_prefix(word)?.strip_prefix(' '));
+    Ok(EncryptionRead { digest: value_of("read").map(str::to_owned), age_seconds: value_of("age").and_then(|age| age.parse().ok()) })
 }
 
 /// What [`VALUES`] says. Where the end is missing nothing is known.
@@ -166,7 +166,7 @@ pub(super) fn read_values(sections: &[Section<'_>]) -> Result<EncryptedValues, P
         let words: Vec<&str> = line.split(' ').collect();
         let number = |count: &str| count.parse::<u64>().map_err(|_| ParseError::new("encrypted-values", line));
         match words.as_slice() {
-            ["failed", said @ ..] => return Ok(Err(said.join(" ").trim().to_owned())),
+            ["failed", reason @ ..] => return Ok(Err(reason.join(" ").trim().to_owned())),
             ["values", count, mark] => *values.encrypted.entry((*mark).to_owned()).or_default() += number(count)?,
             ["kind", version, kind, name] => drop(resources.insert((group(version), *kind), *name)),
             ["plain", count, version, kind] => {

@@ -214,8 +214,8 @@ pub(super) fn read(sections: &[Section<'_>]) -> Result<EtcdState, ParseError> {
     let list = if status.as_ref().is_some_and(|status| status.is_learner) { Ok(list.unwrap_or_default()) } else { list };
     let (Some(status), Ok(Members { members })) = (status, list) else {
         // Beside what is wrong, etcdctl answers that there is nothing to answer.
-        let said = if members.is_empty() { text } else { members }.trim_end_matches("null").trim_end();
-        return Ok(EtcdState::NotReady(said.chars().take(1000).collect()));
+        let answer = if members.is_empty() { text } else { members }.trim_end_matches("null").trim_end();
+        return Ok(EtcdState::NotReady(answer.chars().take(1000).collect()));
     };
     if members.len() > MOST_MEMBERS {
         return Ok(EtcdState::NotReady(format!("its list has {} members", members.len())));

@@ -65,6 +65,6 @@ pub(super) fn read_endpoints(sections: &[Section<'_>], urls: &BTreeSet<String>) 
 }
 
 fn read_each(sections: &[Section<'_>], name: &str, urls: &BTreeSet<String>) -> Result<BTreeMap<String, String>, ParseError> {
-    let said = |url: &String| Ok((url.clone(), String::from_utf8_lossy(body_of(sections, name, url)?).trim().to_owned()));
-    urls.iter().map(said).collect()
+    let answer = |url: &String| Ok((url.clone(), String::from_utf8_lossy(body_of(sections, name, url)?).trim().to_owned()));
+    urls.iter().map(answer).collect()
 }

@@ -62,10 +62,10 @@ struct Entry {
 /// By name of the container, the last complaints in its log, the newest first, and what is likely behind them.
 pub(super) fn read(sections: &[Section<'_>]) -> BTreeMap<String, String> {
     let logs = sections.iter().filter(|section| section.name == "last-words");
-    logs.filter_map(|section| Some((section.argument.to_owned(), told(&String::from_utf8_lossy(section.body))?))).collect()
+    logs.filter_map(|section| Some((section.argument.to_owned(), last_complaints(&String::from_utf8_lossy(section.body))?))).collect()
 }
 
-fn told(log: &str) -> Option<String> {
+fn last_complaints(log: &str) -> Option<String> {
     let mut last: Vec<String> = Vec::new();
     for complaint in log.lines().rev().filter_map(complaint) {
         if last.len() < MOST && !last.contains(&complaint) {
@@ -81,7 +81,7 @@ fn told(log: &str) -> Option<String> {
 /// as klog's lines do with the level and the date, or is what cobra prints when a program ends (`Error: …`).
 fn complaint(line: &str) -> Option<String> {
     let text = line.splitn(4, ' ').nth(3)?.trim();
-    let said = if let Ok(entry) = serde_json::from_str::<Entry>(text) {
+    let complaint = if let Ok(entry) = serde_json::from_str::<Entry>(text) {
         let bad = ["warn", "error", "fatal", "panic", "dpanic"].contains(&entry.level.as_str());
         bad.then(|| entry.error.map_or_else(|| entry.msg.clone(), |error| format!("{}: {error}", entry.msg)))
     } else {
@@ -89,7 +89,7 @@ fn complaint(line: &str) -> Option<String> {
         let message = || text.split_once("] ").map_or(text, |(_, message)| message).to_owned();
         if is_klog { Some(message()) } else { text.starts_with("Error: ").then(|| text.to_owned()) }
     };
-    said.map(|said| said.chars().take(LONGEST).collect())
+    complaint.map(|complaint| complaint.chars().take(LONGEST).collect())
 }
 
 #[cfg(test)]
@@ -99,12 +99,12 @@ mod tests {
     #[test]
     fn the_last_ones_are_told_with_what_is_likely_behind_them() {
         let line = |text: &str| format!("2026-11-22T01:20:28Z stderr F Error: {text}\n");
-        assert_eq!(told("2026-11-22T01:20:28Z stderr F all is well\n"), None);
-        assert_eq!(told(&line("odd")).as_deref(), Some("Error: odd"));
+        assert_eq!(last_complaints("2026-11-22T01:20:28Z stderr F all is well\n"), None);
+        assert_eq!(last_complaints(&line("odd")).as_deref(), Some("Error: odd"));
         let log = [line("first"), line("unknown flag: --x"), line("odd"), line("odd"), line("last")].concat();
         let expected = "Error: last; and before that: Error: odd; and before that: Error: unknown flag: --x (likely: an option in your file that \
                         this version of Kubernetes does not have)";
-        assert_eq!(told(&log).as_deref(), Some(expected));
+        assert_eq!(last_complaints(&log).as_deref(), Some(expected));
     }
 
     #[test]

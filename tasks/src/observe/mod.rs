@@ -73,7 +73,7 @@ pub use swap::SwapState;
 pub use time::{TimeSource, TimeTracking};
 pub use token::BootstrapTokenState;
 pub use token_secrets::TokenSecrets;
-pub use tree::Tree;
+pub use tree::ExpectedTree;
 pub use versions::{API_SERVER, CONTAINERD, CONTROLLERS, ETCD, Installed, KUBELET, ProgramVersions, STATIC_PODS, version_of};
 pub use webhooks::{Rule, Webhook, Webhooks};
 

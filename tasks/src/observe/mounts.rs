@@ -66,10 +66,10 @@ case $device in /*) device=$(readlink -f -- "$device");; esac
 if [ -n "$device" ] && [ "${source%/}" = "${device%/}" ]; then echo same; fi"#;
 
 /// What was said.
-pub(crate) fn read(said: &str) -> Mounted {
-    let lines = said.lines().filter_map(|line| line.strip_prefix("fstab ")).map(str::to_owned).collect();
-    let now = said.lines().find_map(|line| line.strip_prefix("mounted ")).and_then(read_now);
-    Mounted { lines, now, is_wanted: said.lines().any(|line| line == "same") }
+pub(crate) fn read(answer: &str) -> Mounted {
+    let lines = answer.lines().filter_map(|line| line.strip_prefix("fstab ")).map(str::to_owned).collect();
+    let now = answer.lines().find_map(|line| line.strip_prefix("mounted ")).and_then(read_now);
+    Mounted { lines, now, is_wanted: answer.lines().any(|line| line == "same") }
 }
 
 /// A line of /proc/self/mountinfo (proc(5)).

@@ -62,8 +62,8 @@ pub(super) fn read(
 }
 
 fn read_one(sections: &[Section<'_>], address: Ipv4Addr) -> Result<Neighbour, ParseError> {
-    let said = String::from_utf8_lossy(body_of(sections, "neighbour", &address.to_string())?).into_owned();
-    match said.trim().split_once(' ').unwrap_or((said.trim(), "")) {
+    let answer = String::from_utf8_lossy(body_of(sections, "neighbour", &address.to_string())?).into_owned();
+    match answer.trim().split_once(' ').unwrap_or((answer.trim(), "")) {
         ("own", "") => Ok(Neighbour::Own),
         ("ours", "") => Ok(Neighbour::Ours),
         ("silent", "") => Ok(Neighbour::Silent),
@@ -71,6 +71,6 @@ fn read_one(sections: &[Section<'_>], address: Ipv4Addr) -> Result<Neighbour, Pa
         ("answers", mac) if !mac.is_empty() && mac.len() < 64 && mac.bytes().all(|byte| byte.is_ascii_hexdigit() || byte == b':') => {
             Ok(Neighbour::Answers(mac.to_owned()))
         }
-        _ => Err(ParseError::new("neighbour", &said)),
+        _ => Err(ParseError::new("neighbour", &answer)),
     }
 }

@@ -74,7 +74,7 @@ mod tests {
     use super::super::script::Nonce;
     use super::*;
 
-    fn of(said: &str) -> Result<OlderPods, String> {
+    fn read_section(said: &str) -> Result<OlderPods, String> {
         let nonce = Nonce::new([7; 16]);
         let text = format!("\n{0} older-pods\n{said}\n{0} end\n", nonce.as_str());
         read(&sections(&nonce, text.as_bytes())).unwrap()
@@ -83,19 +83,19 @@ mod tests {
     #[test]
     fn those_before_the_file_are_named() {
         let said = "changed 1767225601\n2026-01-01T00:00:00Z a/one\n2026-01-01T00:00:01Z b/two\n2026-01-01T00:00:09Z b/three\n2026-01-01T01:00:01Z =\n";
-        let pods = of(said).unwrap();
+        let pods = read_section(said).unwrap();
         assert_eq!((pods.before(0), pods.before(1)), (vec!["a/one"], vec!["a/one", "b/two"]));
         assert_eq!(pods.before(60).len(), 3, "as where a host's clock is a minute ahead");
-        assert_eq!(of("changed 5\n1970-01-01T01:00:05Z =\n"), Ok(OlderPods { changed: 5, pods: Vec::new() }));
-        assert_eq!(of("changed 5\n<nil> a/odd\n2026-01-01T01:00:05Z =\n").unwrap().before(0), ["a/odd"]);
+        assert_eq!(read_section("changed 5\n1970-01-01T01:00:05Z =\n"), Ok(OlderPods { changed: 5, pods: Vec::new() }));
+        assert_eq!(read_section("changed 5\n<nil> a/odd\n2026-01-01T01:00:05Z =\n").unwrap().before(0), ["a/odd"]);
     }
 
     #[test]
     fn half_an_answer_is_none() {
         let none = Err("the API server does not answer".to_owned());
-        assert_eq!(of(""), none);
-        assert_eq!(of("changed 5\n0 failed\n2026-01-01T00:00:02Z =\n"), none);
-        assert_eq!(of("changed 5\n2026-01-01T00:00:00Z a/one\n"), none, "cut off");
+        assert_eq!(read_section(""), none);
+        assert_eq!(read_section("changed 5\n0 failed\n2026-01-01T00:00:02Z =\n"), none);
+        assert_eq!(read_section("changed 5\n2026-01-01T00:00:00Z a/one\n"), none, "cut off");
     }
 
     #[test]

@@ -6,7 +6,7 @@ use std::str;
 
 use kok_crds::model::Mount;
 
-use super::Tree;
+use super::ExpectedTree;
 use super::parse::{ParseError, Section, body_of, text_of};
 use super::{BLOCK_BEGIN, BLOCK_END};
 use crate::shell::quote;
@@ -46,7 +46,7 @@ pub enum Piece {
         key: String,
     },
     /// The paths of an archive that are not as they have to be, and the end of the list.
-    Tree(Tree),
+    Tree(ExpectedTree),
     /// What is mounted at a path, and the lines of /etc/fstab for it.
     Mount(Mount),
     /// `yes` for a command of the shell that ends well.
@@ -88,8 +88,8 @@ pub(crate) fn literal(text: &str) -> String {
 }
 
 /// Names of one kind.
-fn names(pieces: &BTreeSet<Piece>, of: fn(&Piece) -> Option<&String>) -> Vec<&String> {
-    pieces.iter().filter_map(of).collect()
+fn names(pieces: &BTreeSet<Piece>, name_of: fn(&Piece) -> Option<&String>) -> Vec<&String> {
+    pieces.iter().filter_map(name_of).collect()
 }
 
 fn user(piece: &Piece) -> Option<&String> {
@@ -144,8 +144,8 @@ fn push_links(script: &mut String, pieces: &BTreeSet<Piece>) {
 }
 
 /// Those of one kind, each with its number among all.
-fn numbered<'a, T>(pieces: &'a BTreeSet<Piece>, of: impl Fn(&'a Piece) -> Option<T>) -> Vec<(usize, T)> {
-    pieces.iter().enumerate().filter_map(|(number, piece)| Some((number, of(piece)?))).collect()
+fn numbered<'a, T>(pieces: &'a BTreeSet<Piece>, part_of: impl Fn(&'a Piece) -> Option<T>) -> Vec<(usize, T)> {
+    pieces.iter().enumerate().filter_map(|(number, piece)| Some((number, part_of(piece)?))).collect()
 }
 
 /// What is looked for comes by the environment, for an argument with `=` would be an assignment to awk. A file that is not there is not opened: some
@@ -247,18 +247,18 @@ pub(super) fn read(sections: &[Section<'_>], pieces: &BTreeSet<Piece>) -> Result
     };
     let mut seen = BTreeMap::new();
     for (number, piece) in pieces.iter().enumerate() {
-        let said = match piece {
+        let answer = match piece {
             Piece::User(name) => entry(users, name),
             Piece::Group(name) => entry(groups, name),
             Piece::Package(name) => {
-                let is_installed = |line: &str| line.split_once('|').is_some_and(|(state, of)| state.trim() == "ii" && of == name);
+                let is_installed = |line: &str| line.split_once('|').is_some_and(|(state, owner)| state.trim() == "ii" && owner == name);
                 if packages.lines().any(is_installed) { "yes".to_owned() } else { String::new() }
             }
             Piece::Link(_) if is_answered("links") => links.get(&number).cloned().unwrap_or_default(),
             Piece::Line { .. } if is_answered("lines") => lines.get(&number).cloned().unwrap_or_default(),
             _ => String::from_utf8_lossy(body_of(sections, "piece", &number.to_string())?).into_owned(),
         };
-        seen.insert(piece.clone(), said);
+        seen.insert(piece.clone(), answer);
     }
     Ok(seen)
 }
@@ -281,14 +281,14 @@ fn read_links(sections: &[Section<'_>]) -> Result<BTreeMap<usize, String>, Parse
 
 /// What was said of lines, by the number that each line of it begins with.
 fn read_lines(sections: &[Section<'_>]) -> BTreeMap<usize, String> {
-    let mut said: BTreeMap<usize, String> = BTreeMap::new();
+    let mut answers: BTreeMap<usize, String> = BTreeMap::new();
     let body = sections.iter().find(|section| section.name == "lines").map(|section| String::from_utf8_lossy(section.body));
     for (number, line) in body.iter().flat_map(|body| body.lines()).filter_map(|line| line.split_once(' ')) {
         if let Ok(number) = number.parse() {
-            let text = said.entry(number).or_default();
+            let text = answers.entry(number).or_default();
             text.push_str(line);
             text.push('\n');
         }
     }
-    said
+    answers
 }

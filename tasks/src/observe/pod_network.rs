@@ -21,7 +21,7 @@ pub enum Family {
 impl Family {
     /// That of a range.
     #[must_use]
-    pub fn of(range: &IpNet) -> Self {
+    pub fn from_range(range: &IpNet) -> Self {
         match range {
             IpNet::V4(_) => Self::V4,
             IpNet::V6(_) => Self::V6,
@@ -66,7 +66,7 @@ pub struct PodNetwork {
 pub(super) fn script(ranges: &[IpNet]) -> String {
     let mut script = "mark pod-network\n".to_owned();
     for range in ranges {
-        let family = Family::of(range);
+        let family = Family::from_range(range);
         let (option, table, name) = (family.option(), family.table(), family.name());
         // Writing to a String can't fail.
         let _ = writeln!(

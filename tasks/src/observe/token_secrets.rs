@@ -25,8 +25,8 @@ fi
 pub(super) fn read(sections: &[Section<'_>]) -> Result<TokenSecrets, ParseError> {
     let text = text_of(sections, "token-secrets")?;
     let Some(lines) = text.trim_end().strip_suffix("done") else {
-        let said = text.trim();
-        return Ok(Err(if said.is_empty() { "the API server does not answer".to_owned() } else { said.chars().take(400).collect() }));
+        let answer = text.trim();
+        return Ok(Err(if answer.is_empty() { "the API server does not answer".to_owned() } else { answer.chars().take(400).collect() }));
     };
     let secrets = lines.lines().map(|line| {
         let (name, head) = line.split_once(' ').ok_or_else(|| ParseError::new("token-secrets", line))?;
@@ -49,7 +49,7 @@ mod tests {
     use super::super::script::Nonce;
     use super::*;
 
-    fn of(said: &str) -> TokenSecrets {
+    fn read_section(said: &str) -> TokenSecrets {
         let nonce = Nonce::new([7; 16]);
         let text = format!("\n{0} token-secrets\n{said}\n{0} end\n", nonce.as_str());
         read(&sections(&nonce, text.as_bytes())).unwrap()
@@ -58,15 +58,15 @@ mod tests {
     #[test]
     fn tokens_name_their_keys() {
         let head = URL_SAFE_NO_PAD.encode(r#"{"alg":"RS256","kid":"k1"}"#);
-        let found = of(&format!("default/a.token {head}\nkube-system/new \nns/odd {head}x\ndone\n")).unwrap();
+        let found = read_section(&format!("default/a.token {head}\nkube-system/new \nns/odd {head}x\ndone\n")).unwrap();
         let expected = [("default/a.token", "k1"), ("kube-system/new", ""), ("ns/odd", "")];
         assert_eq!(found, expected.map(|(name, key)| (name.to_owned(), key.to_owned())).into());
-        assert_eq!(of("done\n"), Ok(BTreeMap::new()));
+        assert_eq!(read_section("done\n"), Ok(BTreeMap::new()));
     }
 
     #[test]
     fn half_an_answer_is_none() {
-        assert_eq!(of("Error from server (Forbidden): no\n"), Err("Error from server (Forbidden): no".to_owned()));
-        assert_eq!(of(""), Err("the API server does not answer".to_owned()));
+        assert_eq!(read_section("Error from server (Forbidden): no\n"), Err("Error from server (Forbidden): no".to_owned()));
+        assert_eq!(read_section(""), Err("the API server does not answer".to_owned()));
     }
 }

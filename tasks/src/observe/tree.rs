@@ -10,7 +10,7 @@ use crate::shell::quote;
 
 /// What has to be below a folder.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Tree {
+pub struct ExpectedTree {
     /// The folder, absolute.
     pub into: String,
     /// What `stat` prints of owners: words of its format, each followed by a blank.
@@ -30,7 +30,7 @@ const MOST_TOLD: usize = 20;
 /// The S_IFMT bits of stat(2) that the mode of a link has, whatever it was made with.
 const LINK: u32 = 0o120_777;
 
-impl Tree {
+impl ExpectedTree {
     /// What `stat`, `sha256sum` and `readlink` print of it, one a line.
     fn lines(&self) -> Vec<String> {
         let mut lines = Vec::new();
@@ -50,8 +50,8 @@ impl Tree {
         lines
     }
 
-    fn paths(&self, of: fn(&MemberKind) -> bool) -> String {
-        let paths = self.members.iter().filter(|member| of(&member.kind));
+    fn paths(&self, is_wanted: fn(&MemberKind) -> bool) -> String {
+        let paths = self.members.iter().filter(|member| is_wanted(&member.kind));
         paths.map(|member| quote(&member.path)).collect::<Vec<_>>().join(" ")
     }
 
@@ -84,13 +84,13 @@ impl Tree {
 
     /// The paths that are not as they have to be, as far as they were told; nothing where it could not be found out.
     #[must_use]
-    pub fn wrong<'a>(&'a self, said: &str) -> Option<Vec<&'a str>> {
-        let mut lines: Vec<&str> = said.lines().collect();
+    pub fn wrong<'a>(&'a self, answer: &str) -> Option<Vec<&'a str>> {
+        let mut lines: Vec<&str> = answer.lines().collect();
         if lines.pop() != Some(END) {
             return None;
         }
-        let told: BTreeSet<&str> = lines.iter().filter_map(|line| self.path_of(line)).collect();
-        let wrong: Vec<&str> = self.members.iter().map(|member| member.path.as_str()).filter(|path| told.contains(path)).collect();
+        let paths: BTreeSet<&str> = lines.iter().filter_map(|line| self.path_of(line)).collect();
+        let wrong: Vec<&str> = self.members.iter().map(|member| member.path.as_str()).filter(|path| paths.contains(path)).collect();
         // A host may say what it likes.
         if wrong.is_empty() && !lines.is_empty() { None } else { Some(wrong) }
     }
@@ -110,7 +110,7 @@ impl Tree {
 
     /// Whether more may be wrong than was told.
     #[must_use]
-    pub fn is_cut_off(said: &str) -> bool {
-        said.lines().count() > MOST_TOLD
+    pub fn is_cut_off(answer: &str) -> bool {
+        answer.lines().count() > MOST_TOLD
     }
 }

@@ -117,16 +117,16 @@ pub(super) fn read(sections: &[Section<'_>]) -> Result<ProgramVersions, ParseErr
     let mut versions = ProgramVersions::new();
     for line in text_of(sections, "versions")?.lines().filter(|line| !line.trim().is_empty()) {
         let mut words = line.splitn(3, ' ');
-        let (Some(kind), Some(program), said) = (words.next(), words.next(), words.next().unwrap_or_default()) else {
+        let (Some(kind), Some(program), answer) = (words.next(), words.next(), words.next().unwrap_or_default()) else {
             return Err(ParseError::new("versions", line));
         };
         let known = STATIC_PODS.iter().chain(&UNITS).any(|known| *known == program);
         if kind == "emulates" {
-            let minor = minor_of(said).filter(|_| known);
+            let minor = minor_of(answer).filter(|_| known);
             versions.entry(program.to_owned()).or_default().emulates = minor;
             continue;
         }
-        let version = if kind == "pod" { of_image(program, said) } else { of_words(said) };
+        let version = if kind == "pod" { of_image(program, answer) } else { of_words(answer) };
         // Beside the program a pod may have others, that its owner has put there.
         let Some(version) = version.filter(|_| known) else { continue };
         let installed = versions.entry(program.to_owned()).or_default();
@@ -161,15 +161,15 @@ pub fn version_of(text: &str) -> Option<Version> {
 }
 
 /// `1.36`, or `kube=1.36` as the flag has it too.
-fn minor_of(said: &str) -> Option<(u64, u64)> {
-    let text = said.trim().trim_matches(['"', '\'']);
+fn minor_of(answer: &str) -> Option<(u64, u64)> {
+    let text = answer.trim().trim_matches(['"', '\'']);
     let (major, minor) = text.strip_prefix("kube=").unwrap_or(text).split_once('.')?;
     Some((major.parse().ok()?, minor.parse().ok()?))
 }
 
 /// `Kubernetes v1.37.1`, `containerd github.com/containerd/containerd/v2 v2.3.7 0123abc`, `etcd Version: 3.7.0`.
-fn of_words(said: &str) -> Option<Version> {
-    said.split_whitespace().find_map(version_of)
+fn of_words(answer: &str) -> Option<Version> {
+    answer.split_whitespace().find_map(version_of)
 }
 
 /// By the tag of a program's own image; that of etcd counts its builds after a `-`.

@@ -57,8 +57,8 @@ pub(super) fn read(sections: &[Section<'_>]) -> Result<Webhooks, ParseError> {
     let lines: Vec<&str> = text.lines().collect();
     let end = lines.iter().position(|line| *line == "done");
     let Some((webhooks, services)) = end.and_then(|end| lines.split_at_checked(end)) else {
-        let said = text.trim();
-        return Ok(Err(if said.is_empty() { "the API server does not answer".to_owned() } else { said.chars().take(400).collect() }));
+        let answer = text.trim();
+        return Ok(Err(if answer.is_empty() { "the API server does not answer".to_owned() } else { answer.chars().take(400).collect() }));
     };
     let silent: BTreeSet<&str> = services.iter().filter_map(|line| line.strip_suffix(' ')).collect();
     let answered = |webhook: Webhook| Webhook { answers: !silent.contains(&*webhook.service), ..webhook };
@@ -84,7 +84,7 @@ mod tests {
     use super::super::script::Nonce;
     use super::*;
 
-    fn of(said: &str) -> Webhooks {
+    fn read_section(said: &str) -> Webhooks {
         let nonce = Nonce::new([7; 16]);
         let text = format!("\n{0} kube-webhooks\n{said}\n{0} end\n", nonce.as_str());
         read(&sections(&nonce, text.as_bytes())).unwrap()
@@ -97,19 +97,19 @@ mod tests {
             format!("[\"guard\",\"{service}\",\"ValidatingWebhookConfiguration\",\"guard\",\"pods.guard.io\",{selects},{rules}]\n")
         };
         let said = format!("{}{}{}done\nguard/alive yy\nguard/dead \n", line("alive", false), line("dead", true), line("not asked", false));
-        let webhooks = of(&said).unwrap();
+        let webhooks = read_section(&said).unwrap();
         assert_eq!(webhooks.iter().map(|it| (it.answers, it.selects)).collect::<Vec<_>>(), [(true, false), (false, true), (true, false)]);
         let dead = &webhooks[1];
         assert_eq!((&*dead.service, &*dead.configuration, &*dead.name), ("guard/dead", "guard", "pods.guard.io"));
         let all = |names: [&str; 2]| names.map(str::to_owned).to_vec();
         assert_eq!(dead.rules, [Rule { groups: all(["", "apps"]), resources: all(["pods", "nodes/status"]) }]);
-        assert_eq!(of("done\n"), Ok(Vec::new()));
+        assert_eq!(read_section("done\n"), Ok(Vec::new()));
     }
 
     #[test]
     fn without_its_end_a_list_says_nothing() {
-        assert_eq!(of(""), Err("the API server does not answer".to_owned()));
-        assert_eq!(of("error: forbidden"), Err("error: forbidden".to_owned()));
-        assert_eq!(of("[\"nonsense\"]\ndone"), Ok(Vec::new()));
+        assert_eq!(read_section(""), Err("the API server does not answer".to_owned()));
+        assert_eq!(read_section("error: forbidden"), Err("error: forbidden".to_owned()));
+        assert_eq!(read_section("[\"nonsense\"]\ndone"), Ok(Vec::new()));
     }
 }

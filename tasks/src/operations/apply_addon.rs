@@ -3,7 +3,7 @@
 use kok_crds::model::{Addon, ObjectName};
 use serde_json::{Value, json};
 
-use crate::addons::{RECORD, Record, SOURCE, line, meant, stays};
+use crate::addons::{AddonRecord, RECORD, SOURCE, line, meant, stays};
 use crate::change::{Change, ChangeKind, Verdict, seen};
 use crate::digest::sha256;
 use crate::observe::{ADDON_FUNCTIONS, ADDON_LABEL, KubernetesState, Look, Observations, object_list};
@@ -71,7 +71,7 @@ impl ApplyAddon {
         if !matches!(state, KubernetesState::Ready { .. }) {
             return unanswered(ChangeKind::Apply, state);
         }
-        let Some(record) = Record::of(state, &self.name) else {
+        let Some(record) = AddonRecord::find(state, &self.name) else {
             return Verdict::differs(ChangeKind::Apply, "the cluster does not have it");
         };
         match &record.source {
@@ -101,7 +101,7 @@ impl ApplyAddon {
     }
 
     /// Why another manifest is applied than before, and what goes with that.
-    fn changed(&self, record: &Record) -> String {
+    fn changed(&self, record: &AddonRecord) -> String {
         let mut gone = record.gone(self.objects.iter());
         gone.retain(|is| !self.kept.contains(is));
         let stays = stays(&self.kept);

@@ -37,7 +37,7 @@ impl DrainNode {
         }
         let workload = match seen!(&seen.workload) {
             Ok(workload) => workload,
-            Err(said) => return unanswered(ChangeKind::Evict, &KubernetesState::Unanswered(said.clone())),
+            Err(reason) => return unanswered(ChangeKind::Evict, &KubernetesState::Unanswered(reason.clone())),
         };
         let drain = judge(seen!(workload.pods.get(&self.node)), &workload.budgets, &self.settings);
         // A kubelet that is silent ends no pod, and nobody can wait for that.

@@ -122,7 +122,7 @@ impl RewriteEncrypted {
     /// How many values are encrypted with other keys than this one, and with which, or are not and should be; or that nobody knows.
     fn left(&self, values: &EncryptedValues) -> Option<String> {
         let values = match values {
-            Err(said) => return Some(format!("etcd does not say what its values are encrypted with: {said}")),
+            Err(reason) => return Some(format!("etcd does not say what its values are encrypted with: {reason}")),
             Ok(values) => values,
         };
         let is_other = |mark: &str| self.key.as_deref() != Some(key_of(mark));

@@ -21,9 +21,10 @@ impl EndpointReady {
     pub(super) fn diff(&self, seen: &Observations) -> Verdict {
         match seen!(seen.api_endpoints.get(&self.url)) {
             ApiServerState::Ready => Verdict::Same,
-            ApiServerState::NotReady(said) => {
-                Verdict::differs(ChangeKind::Wait, format!("at {}, where the cluster's clients are sent, {}", self.url, said_briefly(said)))
-            }
+            ApiServerState::NotReady(output) => Verdict::differs(
+                ChangeKind::Wait,
+                format!("at {}, where the cluster's clients are sent, {}", self.url, said_briefly(output)),
+            ),
             ApiServerState::Absent => Verdict::differs(ChangeKind::Wait, "there is no control plane yet"),
         }
     }

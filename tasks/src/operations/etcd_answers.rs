@@ -20,20 +20,20 @@ impl EtcdAnswers {
         let (mut healthy, mut last) = (0, None);
         for url in &self.endpoints {
             match seen!(seen.etcd_endpoints.get(url)) {
-                said if said == ETCD_HEALTHY => healthy += 1,
-                said => last = Some((url, said)),
+                answer if answer == ETCD_HEALTHY => healthy += 1,
+                answer => last = Some((url, answer)),
             }
         }
         if healthy * 2 > self.endpoints.len() {
             return Verdict::Same;
         }
-        let said = last.map(|(url, said)| {
-            let line = said.lines().next_back().unwrap_or_default();
+        let answer = last.map(|(url, answer)| {
+            let line = answer.lines().next_back().unwrap_or_default();
             // What kubectl adds is meant for somebody who typed the address.
             format!("; {url}: {}", line.split(" - did you").next().unwrap_or_default())
         });
-        let (all, said) = (self.endpoints.len(), said.unwrap_or_default());
-        Verdict::differs(ChangeKind::Wait, format!("{healthy} of {all} members of etcd answer, and more than half have to{said}"))
+        let (all, answer) = (self.endpoints.len(), answer.unwrap_or_default());
+        Verdict::differs(ChangeKind::Wait, format!("{healthy} of {all} members of etcd answer, and more than half have to{answer}"))
     }
 
     pub(super) fn act(&self, _: &Change) -> Act {

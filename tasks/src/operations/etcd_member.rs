@@ -24,10 +24,10 @@ impl EtcdMemberReady {
     pub(super) fn diff(&self, seen: &Observations) -> Verdict {
         let problem = match seen!(&seen.etcd) {
             EtcdState::Absent => Some("there is no etcd yet".to_owned()),
-            EtcdState::NotReady(said) => {
+            EtcdState::NotReady(output) => {
                 // What kubectl adds is meant for somebody who typed the address.
-                let said = said.trim().lines().next_back().unwrap_or_default().split(" - did you").next().unwrap_or_default();
-                Some(format!("etcd does not answer: {said}"))
+                let output = output.trim().lines().next_back().unwrap_or_default().split(" - did you").next().unwrap_or_default();
+                Some(format!("etcd does not answer: {output}"))
             }
             EtcdState::Ready(member) => self.problem(member),
         };

@@ -68,7 +68,7 @@ fn member(seen: &Observations) -> Result<&EtcdMember, Verdict> {
     match &seen.etcd {
         None => Err(Verdict::Unseen),
         Some(EtcdState::Ready(member)) => Ok(member),
-        Some(EtcdState::NotReady(said)) => Err(Verdict::differs(ChangeKind::Wait, format!("etcd does not answer: {}", said.trim()))),
+        Some(EtcdState::NotReady(output)) => Err(Verdict::differs(ChangeKind::Wait, format!("etcd does not answer: {}", output.trim()))),
         Some(EtcdState::Absent) => Err(Verdict::differs(ChangeKind::Wait, "there is no member of etcd")),
     }
 }

@@ -50,7 +50,7 @@ impl MarkNode {
         }
         if !self.annotations.is_empty() {
             match seen!(&seen.node_annotations) {
-                Err(said) => return unanswered(ChangeKind::Mark, &KubernetesState::Unanswered(said.clone())),
+                Err(reason) => return unanswered(ChangeKind::Mark, &KubernetesState::Unanswered(reason.clone())),
                 Ok(nodes) => {
                     if let Some(key) = self.lacks_annotation(nodes) {
                         return Verdict::differs(ChangeKind::Mark, format!("it lacks the annotation {key}"));

@@ -105,7 +105,7 @@ fn list(seen: &Observations) -> Result<&EtcdMember, Verdict> {
     match &seen.etcd {
         None => Err(Verdict::Unseen),
         Some(EtcdState::Ready(member)) if !member.members.is_empty() => Ok(member),
-        Some(EtcdState::NotReady(said)) => Err(Verdict::differs(ChangeKind::Wait, format!("etcd does not answer: {}", said.trim()))),
+        Some(EtcdState::NotReady(output)) => Err(Verdict::differs(ChangeKind::Wait, format!("etcd does not answer: {}", output.trim()))),
         Some(_) => Err(Verdict::differs(ChangeKind::Wait, "the member that is asked does not know the others")),
     }
 }

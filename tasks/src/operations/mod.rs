@@ -86,7 +86,7 @@ pub use load_balancers::LoadBalancersReady;
 pub use manifest::ApplyManifest;
 pub use mark::MarkNode;
 pub use members::{AnnounceMember, MoveLeader, PromoteMember, RemoveMember};
-pub use network_check::{NAMESPACE as NETWORK_CHECK_NAMESPACE, NetworkCheck, Stage};
+pub use network_check::{NAMESPACE as NETWORK_CHECK_NAMESPACE, NetworkCheck, NetworkCheckStage};
 pub(crate) use network_sample::ASKED_BY;
 pub use network_sample::askers;
 pub use node_dns::{NodeDnsLink, RemoveNodeDns, UNIT_FILE as NODE_DNS_UNIT_FILE};

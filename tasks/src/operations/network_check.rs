@@ -22,7 +22,7 @@ use crate::shell::quote;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NetworkCheck {
     /// Which one.
-    pub stage: Stage,
+    pub stage: NetworkCheckStage,
     /// sum of the manifest of the network plugin.
     pub network: String,
     /// Names of the nodes that take part: all.
@@ -37,7 +37,7 @@ pub struct NetworkCheck {
 
 /// The steps of a network check, in order.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Stage {
+pub enum NetworkCheckStage {
     /// A pod on every node that answers and asks.
     Deploy(ApplyManifest),
     /// They run.
@@ -67,7 +67,7 @@ struct Answer {
 impl NetworkCheck {
     pub(super) fn looks(&self) -> Vec<Look> {
         match self.stage {
-            Stage::Answer => vec![Look::Kubernetes, Look::NetworkCheck(self.askers.clone())],
+            NetworkCheckStage::Answer => vec![Look::Kubernetes, Look::NetworkCheck(self.askers.clone())],
             _ => vec![Look::Kubernetes],
         }
     }
@@ -89,20 +89,24 @@ impl NetworkCheck {
         let namespace = state.object("Namespace", "", NAMESPACE);
         let goes = namespace.is_some_and(|namespace| namespace.text("/metadata/deletionTimestamp").is_some());
         match &self.stage {
-            Stage::Running(_) | Stage::Answer if goes => Verdict::differs(ChangeKind::Wait, "its pods are being removed"),
-            Stage::Deploy(_) if goes => Verdict::differs(ChangeKind::Apply, format!("the namespace {NAMESPACE} is being removed")),
-            Stage::Deploy(manifest) => manifest.diff(seen),
-            Stage::Running(workload) => workload.diff(seen),
-            Stage::Answer => self.answers(seen),
-            Stage::Record => Verdict::differs(ChangeKind::Record, "the network of the present nodes is not proven yet"),
+            NetworkCheckStage::Running(_) | NetworkCheckStage::Answer if goes => {
+                Verdict::differs(ChangeKind::Wait, "its pods are being removed")
+            }
+            NetworkCheckStage::Deploy(_) if goes => {
+                Verdict::differs(ChangeKind::Apply, format!("the namespace {NAMESPACE} is being removed"))
+            }
+            NetworkCheckStage::Deploy(manifest) => manifest.diff(seen),
+            NetworkCheckStage::Running(workload) => workload.diff(seen),
+            NetworkCheckStage::Answer => self.answers(seen),
+            NetworkCheckStage::Record => Verdict::differs(ChangeKind::Record, "the network of the present nodes is not proven yet"),
         }
     }
 
     fn kind(&self) -> ChangeKind {
         match self.stage {
-            Stage::Deploy(_) => ChangeKind::Apply,
-            Stage::Running(_) | Stage::Answer => ChangeKind::Wait,
-            Stage::Record => ChangeKind::Record,
+            NetworkCheckStage::Deploy(_) => ChangeKind::Apply,
+            NetworkCheckStage::Running(_) | NetworkCheckStage::Answer => ChangeKind::Wait,
+            NetworkCheckStage::Record => ChangeKind::Record,
         }
     }
 
@@ -153,9 +157,9 @@ impl NetworkCheck {
 
     pub(super) fn act(&self, change: &Change) -> Act {
         match &self.stage {
-            Stage::Deploy(manifest) => deploy(manifest, change),
-            Stage::Running(_) | Stage::Answer => Act::Wait,
-            Stage::Record => Act::Script(Fragment::text(format!(
+            NetworkCheckStage::Deploy(manifest) => deploy(manifest, change),
+            NetworkCheckStage::Running(_) | NetworkCheckStage::Answer => Act::Wait,
+            NetworkCheckStage::Record => Act::Script(Fragment::text(format!(
                 "{KUBECTL}proven=$(kube get nodes -o jsonpath='{{range .items[*]}}{{.metadata.name}}={{.metadata.uid}}{{\"\\n\"}}{{end}}'; printf 'network=%s' {})\n\
                  kube -n kube-system create configmap kokctl --from-literal=network-check=\"$proven\" --dry-run=client -o json | \
                  kube apply --server-side --field-manager=kokctl --force-conflicts -f - >/dev/null\n\
@@ -167,14 +171,14 @@ impl NetworkCheck {
 
     pub(super) fn title(&self) -> String {
         match &self.stage {
-            Stage::Deploy(_) => "pods of the network check".to_owned(),
-            Stage::Running(_) => "pods of the network check running".to_owned(),
-            Stage::Answer if self.askers.len() < self.nodes.len() => {
+            NetworkCheckStage::Deploy(_) => "pods of the network check".to_owned(),
+            NetworkCheckStage::Running(_) => "pods of the network check running".to_owned(),
+            NetworkCheckStage::Answer if self.askers.len() < self.nodes.len() => {
                 let (askers, all) = (self.askers.len(), self.nodes.len());
                 format!("a sample: pods of {askers} of {all} nodes ask each other, and of every other node, {ASKED_BY} of them each")
             }
-            Stage::Answer => "every pod answers every other".to_owned(),
-            Stage::Record => "record of the network check".to_owned(),
+            NetworkCheckStage::Answer => "every pod answers every other".to_owned(),
+            NetworkCheckStage::Record => "record of the network check".to_owned(),
         }
     }
 }
@@ -187,7 +191,7 @@ fn parsed(report: &str) -> Option<Vec<Answer>> {
 fn unasked(reports: &BTreeMap<String, String>) -> Option<String> {
     let without = reports.iter().filter(|(_, report)| parsed(report).is_none());
     let (late, silent): (Vec<_>, Vec<_>) = without.partition(|(_, report)| report.starts_with(NOT_ASKED));
-    let said = |report: &str| report.trim().chars().take(200).collect::<String>();
+    let shortened = |report: &str| report.trim().chars().take(200).collect::<String>();
     let left = match late.len() {
         0 => String::new(),
         count => format!("; there was no time left to ask {count} more"),
@@ -195,10 +199,10 @@ fn unasked(reports: &BTreeMap<String, String>) -> Option<String> {
     match silent.as_slice() {
         [] if late.is_empty() => None,
         [] => Some(format!("there was no time to ask {} of {} pods: this control plane is slow", late.len(), reports.len())),
-        [(node, report)] => Some(format!("the pod of node {node} could not be asked: {}{left}", said(report))),
+        [(node, report)] => Some(format!("the pod of node {node} could not be asked: {}{left}", shortened(report))),
         [(_, first), ..] => {
             let nodes: Vec<&str> = silent.iter().map(|(node, _)| node.as_str()).collect();
-            Some(format!("the pods of the nodes {} could not be asked; of the first: {}{left}", nodes.join(", "), said(first)))
+            Some(format!("the pods of the nodes {} could not be asked; of the first: {}{left}", nodes.join(", "), shortened(first)))
         }
     }
 }

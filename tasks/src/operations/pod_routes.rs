@@ -48,7 +48,7 @@ impl PodRoutes {
         if let Some((to, (via, _))) = extra {
             return Verdict::differs(ChangeKind::Set, format!("its route to {to} by {via} leads to no pods of the cluster"));
         }
-        let families: BTreeSet<Family> = self.ranges.iter().map(Family::of).collect();
+        let families: BTreeSet<Family> = self.ranges.iter().map(Family::from_range).collect();
         let (bare, hidden) = (self.masquerades.difference(&is.masquerades).next(), is.masquerades.difference(&self.masquerades));
         let name = |family: &Family| if families.len() > 1 { format!(" over {}", family.name()) } else { String::new() };
         if let Some(family) = bare {
@@ -69,7 +69,7 @@ impl PodRoutes {
         let wanted: String = self.routes.iter().map(|(to, via)| format!("{to} via {via}\n")).collect();
         let mut script = format!("wanted={}\n", quote(&wanted));
         for range in &self.ranges {
-            let option = Family::of(range).option();
+            let option = Family::from_range(range).option();
             // Writing to a String can't fail.
             let _ = write!(
                 script,

@@ -62,7 +62,7 @@ impl PublishTrust {
 
     pub(super) fn diff(&self, seen: &Observations) -> Verdict {
         match seen!(&seen.cluster_trust) {
-            Err(said) => Verdict::differs(ChangeKind::Wait, said.clone()),
+            Err(reason) => Verdict::differs(ChangeKind::Wait, reason.clone()),
             Ok(trust) => self.wrong(trust).map_or(Verdict::Same, |because| Verdict::differs(ChangeKind::Write, because)),
         }
     }

@@ -14,8 +14,8 @@ use crate::resources::Act;
 
 /// What kubectl or the API server said, cut to what matters: of a long list of checks those that fail, of an error its first sentence.
 #[must_use]
-pub fn said_briefly(said: &str) -> String {
-    let failing: Vec<&str> = said.split("\\n").flat_map(str::lines).filter_map(|line| line.trim().strip_prefix("[-]")).collect();
+pub fn said_briefly(output: &str) -> String {
+    let failing: Vec<&str> = output.split("\\n").flat_map(str::lines).filter_map(|line| line.trim().strip_prefix("[-]")).collect();
     if let [first, ..] = failing.as_slice() {
         let names: Vec<&str> = failing.iter().map(|line| line.split(' ').next().unwrap_or(line)).collect();
         let names = if names.len() > 3 {
@@ -26,10 +26,10 @@ pub fn said_briefly(said: &str) -> String {
         return format!("the API server is not ready yet: {names}");
     }
     // The rules by which everybody may ask are made in its first seconds.
-    if said.contains("(Forbidden)") {
+    if output.contains("(Forbidden)") {
         return "the API server is not ready yet: it has no rules of access".to_owned();
     }
-    let sentence = said.trim().lines().next().unwrap_or_default().split(" - did you").next().unwrap_or_default();
+    let sentence = output.trim().lines().next().unwrap_or_default().split(" - did you").next().unwrap_or_default();
     format!("the API server does not answer: {sentence}")
 }
 
@@ -57,7 +57,7 @@ impl ApiServerReady {
                 format!("the kubelet is {} and can't start it; `journalctl -u kubelet` on the host says why", kubelet.active),
             ),
             // That it does not answer was seen.
-            ApiServerState::NotReady(said) => Verdict::differs(ChangeKind::Wait, said_briefly(said)),
+            ApiServerState::NotReady(output) => Verdict::differs(ChangeKind::Wait, said_briefly(output)),
             ApiServerState::Absent => Verdict::differs(ChangeKind::Wait, without_means(seen).unwrap_or("there is no control plane yet")),
         }
     }
@@ -98,7 +98,7 @@ pub fn without_means(seen: &Observations) -> Option<&'static str> {
 /// that is no more than an assumption.
 pub(super) fn unanswered(kind: ChangeKind, state: &KubernetesState) -> Verdict {
     let (because, assumed) = match state {
-        KubernetesState::NotReady(said) | KubernetesState::Unanswered(said) => (said_briefly(said), true),
+        KubernetesState::NotReady(output) | KubernetesState::Unanswered(output) => (said_briefly(output), true),
         _ => ("there is no control plane yet".to_owned(), false),
     };
     Verdict::Differs(Change { assumed, ..Change::new(kind, because) })
@@ -222,7 +222,7 @@ impl NodesReady {
 /// API knows whole seconds only.
 fn speaks_of_before(node: &NodeState, started_nanoseconds: Option<&i128>) -> bool {
     let started = started_nanoseconds.map(|at| at.div_euclid(1_000_000_000));
-    started.is_some_and(|started| node.said_at_seconds.is_some_and(|said| i128::from(said) < started))
+    started.is_some_and(|started| node.said_at_seconds.is_some_and(|moment| i128::from(moment) < started))
 }
 
 /// Taints that Kubernetes itself gives and takes, and that keep workload from a node that calls itself Ready. `unschedulable` is not

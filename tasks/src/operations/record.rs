@@ -79,7 +79,7 @@ impl Record<'_> {
 
     fn edited(&self, path: &str, seen: &Observations) -> Change {
         let text = |path: &str| seen.contents.get(path).map(|bytes| String::from_utf8_lossy(bytes));
-        let diff = text(path).zip(text(&self.copy(path))).map(|(is, was)| unified(path, &is, &was));
+        let diff = text(path).zip(text(&self.copy(path))).map(|(is, before)| unified(path, &is, &before));
         Change { diff, ..Change::new(ChangeKind::Write, format!("{path} was changed by hand")) }
     }
 

@@ -6,7 +6,7 @@ use kok_crds::listed;
 use kok_crds::model::ObjectName;
 
 use super::apply_addon::{functions, remove};
-use crate::addons::{RECORD, Record, stays};
+use crate::addons::{AddonRecord, RECORD, stays};
 use crate::change::{Change, ChangeKind, Verdict, seen};
 use crate::observe::{KubernetesState, Look, Observations, object_list};
 use crate::operations::ready::unanswered;
@@ -40,15 +40,18 @@ impl RemoveAddons {
                 _ => unanswered(ChangeKind::Remove, state),
             };
         }
-        let others = Record::addons(state).filter(|name| !self.wanted.iter().any(|wanted| wanted == name));
+        let others = AddonRecord::addons(state).filter(|name| !self.wanted.iter().any(|wanted| wanted == name));
         let names: Vec<&str> = others.filter(|name| !self.has_only_kept(state, name)).collect();
         if names.is_empty() {
             return Verdict::Same;
         }
-        let recorded = names.iter().filter_map(|name| Some(Record::of(state, name)?.objects)).flatten();
+        let recorded = names.iter().filter_map(|name| Some(AddonRecord::find(state, name)?.objects)).flatten();
         let kept: Vec<ObjectName> = names.iter().flat_map(|name| self.kept_of(name)).cloned().collect();
         let objects: Vec<ObjectName> = recorded.map(|(object, _)| object).filter(|object| !kept.contains(object)).collect();
-        Verdict::differs(ChangeKind::Remove, format!("the list has no longer {}, with {}{}", listed(names), told(&objects), stays(&kept)))
+        Verdict::differs(
+            ChangeKind::Remove,
+            format!("the list has no longer {}, with {}{}", listed(names), describe_objects(&objects), stays(&kept)),
+        )
     }
 
     fn kept_of(&self, addon: &str) -> &[ObjectName] {
@@ -58,8 +61,8 @@ impl RemoveAddons {
     /// Whether nothing else is left of an addon than what stays.
     fn has_only_kept(&self, state: &KubernetesState, addon: &str) -> bool {
         let kept = self.kept_of(addon);
-        let is_kept = |record: Record| record.objects.iter().all(|(object, _)| kept.contains(object));
-        !kept.is_empty() && Record::of(state, addon).is_some_and(is_kept)
+        let is_kept = |record: AddonRecord| record.objects.iter().all(|(object, _)| kept.contains(object));
+        !kept.is_empty() && AddonRecord::find(state, addon).is_some_and(is_kept)
     }
 
     /// The record of an addon goes when everything else is gone, or says what has stayed.
@@ -90,7 +93,7 @@ const KEPT: &str = "kept";
 const MOST_NAMED: usize = 12;
 
 /// What goes, by name, and what goes with it.
-fn told(objects: &[ObjectName]) -> String {
+fn describe_objects(objects: &[ObjectName]) -> String {
     let named = objects.iter().take(MOST_NAMED).map(ToString::to_string).collect::<Vec<_>>().join(", ");
     let more = objects.len().saturating_sub(MOST_NAMED);
     let more = if more > 0 { format!(" and {more} more") } else { String::new() };

@@ -56,7 +56,7 @@ impl StaticPodsSettled {
         let wait = |because: String| Verdict::differs(ChangeKind::Wait, because);
         match seen!(&seen.api_server) {
             ApiServerState::Ready => {}
-            ApiServerState::NotReady(said) => return wait(said_briefly(said)),
+            ApiServerState::NotReady(output) => return wait(said_briefly(output)),
             ApiServerState::Absent => return wait("the API server can't be asked".to_owned()),
         }
         if !self.with_etcd {

@@ -28,10 +28,10 @@ impl TimeSynchronised {
         let because = match seen!(&seen.time) {
             TimeTracking::Unavailable => "chronyd does not answer".to_owned(),
             TimeTracking::Tracking { leap, sources, .. } if leap == "Not synchronised" => {
-                format!("chronyd is not synchronised{}", told(sources))
+                format!("chronyd is not synchronised{}", describe_sources(sources))
             }
             TimeTracking::Tracking { reference, sources, .. } if reference == LOCAL_CLOCK && !self.serves => {
-                format!("chronyd follows the host's own clock only{}", told(sources))
+                format!("chronyd follows the host's own clock only{}", describe_sources(sources))
             }
             TimeTracking::Tracking { .. } => return Verdict::Same,
         };
@@ -48,8 +48,8 @@ impl TimeSynchronised {
 }
 
 /// What chronyd says of each of its sources; nothing of one that has none, as before it is configured.
-fn told(sources: &[TimeSource]) -> String {
-    let said = |source: &TimeSource| {
+fn describe_sources(sources: &[TimeSource]) -> String {
+    let describe = |source: &TimeSource| {
         let state = match (source.answers, source.mark) {
             (false, _) if source.name.parse::<IpAddr>().is_ok() => "does not answer",
             (false, _) => "has no address or does not answer",
@@ -59,6 +59,6 @@ fn told(sources: &[TimeSource]) -> String {
         };
         format!("{} {state}", source.name)
     };
-    let said: Vec<String> = sources.iter().take(MOST_SOURCES).map(said).collect();
-    if said.is_empty() { String::new() } else { format!(": {}", said.join(", ")) }
+    let described: Vec<String> = sources.iter().take(MOST_SOURCES).map(describe).collect();
+    if described.is_empty() { String::new() } else { format!(": {}", described.join(", ")) }
 }

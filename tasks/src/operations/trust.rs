@@ -28,7 +28,7 @@ pub struct TrustStore {
 impl TrustStore {
     /// The store of a family of distributions, with nothing added.
     #[must_use]
-    pub fn of(distribution: &Distribution) -> Self {
+    pub fn for_distribution(distribution: &Distribution) -> Self {
         let TrustPlaces { folder, bundle, command, tidy, .. } = distribution.trust;
         Self { folder, bundle, command, tidy, anchors: Vec::new(), certificates: Vec::new(), thinned: false }
     }

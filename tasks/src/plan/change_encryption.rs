@@ -11,7 +11,7 @@ use kok_crds::model::{Cluster, Encryption, Host};
 use super::make::Seen;
 use super::refusal::Refusal;
 use super::rotate_key::{at, keys, others, reaches, says_nothing, silent};
-use crate::encryption::{Layout, Provider, Target, age, covers, new_name};
+use crate::encryption::{Layout, LayoutTarget, Provider, age, covers, new_name};
 use crate::operations::key_of;
 use crate::preconditions;
 
@@ -19,7 +19,7 @@ use crate::preconditions;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct EncryptionChange {
     /// Where it leads to.
-    pub target: Target,
+    pub target: LayoutTarget,
     /// Whether API servers have to be started anew first, for they were started without any encryption, would not read another file, or can't reach the plugin.
     pub starts: bool,
     /// As what they are started, if that is not yet how the file asks for it: they encrypt as they did, and can reach the plugin.
@@ -61,7 +61,7 @@ fn chosen(cluster: &Cluster, seen: &Seen, now_seconds: i64) -> EncryptionChange 
     let layouts: Vec<&Layout> = cluster.control_planes().map(|host| &keys(seen, host).layout).collect();
     if !wanted.enabled {
         let is_idle = layouts.iter().all(|layout| layout.is_empty());
-        return EncryptionChange { target: Target::default(), starts: false, before: None, is_idle };
+        return EncryptionChange { target: LayoutTarget::default(), starts: false, before: None, is_idle };
     }
     let key = || {
         let names: Vec<String> = layouts.iter().flat_map(|layout| layout.names()).collect();
@@ -71,7 +71,7 @@ fn chosen(cluster: &Cluster, seen: &Seen, now_seconds: i64) -> EncryptionChange 
         Provider::Key { algorithm: wanted.algorithm, name }
     };
     let writer = wanted.kms.clone().map_or_else(key, Provider::Kms);
-    let target = Target { resources: wanted.resources.clone(), writer: Some(writer) };
+    let target = LayoutTarget { resources: wanted.resources.clone(), writer: Some(writer) };
     let starts = |host: &Host| !keys(seen, host).reloads || !reaches(&target, seen, host);
     let starts = cluster.control_planes().any(starts);
     let before = plugin::before(cluster, &target, seen).filter(|_| starts);
@@ -97,8 +97,8 @@ fn unknown(cluster: &Cluster, seen: &Seen) -> Option<Refusal> {
         cluster.control_planes().find_map(|host| Some((host, seen.observations(&host.name).encrypted_values.as_ref()?)))?;
     let values = match values {
         Ok(values) => values,
-        Err(said) => {
-            let refusal = at(host, "etcd does not say what its values are encrypted with").because(said.clone());
+        Err(reason) => {
+            let refusal = at(host, "etcd does not say what its values are encrypted with").because(reason.clone());
             return Some(refusal.hint("repeat the command when `kokctl etcd status` shows all members").passing());
         }
     };

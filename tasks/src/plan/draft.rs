@@ -90,7 +90,7 @@ impl<'a> HostView<'a> {
     /// Who has a member of etcd, and who is to get one.
     #[must_use]
     pub fn membership(&self) -> Membership<'a> {
-        Membership::of(self.cluster(), self.seen)
+        Membership::from_seen(self.cluster(), self.seen)
     }
 
     /// Whether this host is to become a member of an etcd that runs.

@@ -141,7 +141,7 @@ fn refused(cluster: &Cluster, wanted: &EtcdRoom<'_>, known: &[(&Host, &EtcdMembe
 fn silence(host: &Host, seen: &Seen) -> Refusal {
     let refusal = Refusal::new("the member of etcd does not answer").at(format!("host {}", host.name)).passing();
     let refusal = match &seen.observations(&host.name).etcd {
-        Some(EtcdState::NotReady(said)) => refusal.because(said.trim().to_owned()),
+        Some(EtcdState::NotReady(output)) => refusal.because(output.trim().to_owned()),
         Some(EtcdState::Absent) => refusal.because("nothing of it is set up there"),
         _ => refusal.because("it was not asked"),
     };

@@ -12,7 +12,7 @@ use super::refusal::Refusal;
 use super::select::Selection;
 use crate::facts::{HostFacts, INDISPENSABLE};
 use crate::list::hooks;
-use crate::list::resources::{Place, draft, with_archives};
+use crate::list::resources::{HostPlace, draft, with_archives};
 use crate::observe::Looks;
 
 /// What a first probe of each host of a fleet has to look at.
@@ -67,7 +67,7 @@ fn drafts<'a>(cluster: &'a Cluster, seen: &'a Seen, expected: &'a HostFacts) -> 
     let (mut drafts, mut refusals) = (Vec::new(), Vec::new());
     for host in &cluster.hosts {
         let known = seen.facts(&host.name);
-        let place = Place { cluster, host, facts: known.unwrap_or(expected), is_known: known.is_some(), environment: Vec::new() };
+        let place = HostPlace { cluster, host, facts: known.unwrap_or(expected), is_known: known.is_some(), environment: Vec::new() };
         let mut hooks = super::draft::Draft::new(&host.name, hooks::NAME);
         match draft(&place).and_then(|draft| hooks::of_fleet(cluster, &host.name, &mut hooks).map(|()| [draft, hooks])) {
             Ok(both) => drafts.extend(both),

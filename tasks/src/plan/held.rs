@@ -53,7 +53,7 @@ impl<'a> Inputs<'a> {
         let wanted = self.cluster.settings.containerd_version.as_ref();
         let refused = |host: &HostVersions| {
             let facts = seen.facts(&host.host)?;
-            let runs = host.of(CONTAINERD)?.running.as_ref()?;
+            let runs = host.of_program(CONTAINERD)?.running.as_ref()?;
             let newest = || version_of(&self.bundle.newest_file("containerd", &facts.architecture)?.version);
             let comes = wanted.cloned().or_else(newest)?;
             let asked = if wanted.is_some() { "the file asks for" } else { "the newest of the bundle is" };
@@ -66,7 +66,7 @@ impl<'a> Inputs<'a> {
             (comes.cmp_precedence(runs).is_lt()).then(|| self.where_containerd_is_said(refusal))
         };
         let is_node = |host: &&HostVersions| self.cluster.host(&host.host).is_some_and(|host| host.roles.is_node());
-        Versions::of(self.cluster, seen).0.iter().filter(is_node).filter_map(refused).collect()
+        Versions::from_seen(self.cluster, seen).0.iter().filter(is_node).filter_map(refused).collect()
     }
 
     /// Members of etcd of another minor version than the release has. A newer patch is put on one member after the other; a minor version needs
@@ -78,11 +78,11 @@ impl<'a> Inputs<'a> {
         }
         let release = self.release().ok()?;
         let comes = version_of(etcd::version(release.images.get("etcd")?))?;
-        let versions = Versions::of(self.cluster, seen);
+        let versions = Versions::from_seen(self.cluster, seen);
         let is_other = |version: &&Version| (version.major, version.minor) != (comes.major, comes.minor);
         // One that was never started is not bound to anything yet.
         let was_started = |host: &HostVersions, etcd: &Installed| etcd.running.is_some() || preconditions::has_etcd_data(seen, &host.host);
-        let other = |host| HostVersions::of(host, ETCD).filter(|etcd| was_started(host, etcd))?.all().find(is_other).cloned();
+        let other = |host| HostVersions::of_program(host, ETCD).filter(|etcd| was_started(host, etcd))?.all().find(is_other).cloned();
         let others: Vec<(&str, Version)> = versions.0.iter().filter_map(|host| Some((host.host.as_str(), other(host)?))).collect();
         let (_, oldest) = others.iter().min_by_key(|(_, version)| version)?;
         let hosts: Vec<&str> = others.iter().map(|(host, _)| *host).collect();
@@ -109,8 +109,8 @@ impl<'a> Inputs<'a> {
     }
 
     /// The image of a component that this release names.
-    pub(super) fn release_image(&self, component: &str, of: &Version, architecture: &str) -> Result<&'a BundleImage, Refusal> {
-        let release = self.release_of(of)?;
+    pub(super) fn release_image(&self, component: &str, version: &Version, architecture: &str) -> Result<&'a BundleImage, Refusal> {
+        let release = self.release_of(version)?;
         let reference = release.images.get(component).ok_or_else(|| {
             Refusal::new(format!("Kubernetes {} of the bundle names no image of {component}", release.version))
                 .hint("build or fetch the bundle again")

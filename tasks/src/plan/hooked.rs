@@ -66,7 +66,7 @@ pub(super) fn is_first(step: &Step) -> bool {
 /// Hooks by their turn, and what says that one is owed, which is written before what makes it be owed.
 fn hooks(plan: &Plan, cluster: &Cluster) -> Vec<Hooked> {
     let number = |name: &str| cluster.hooks.iter().position(|hook| hook.name == name);
-    let of = |step: &Step| {
+    let hook_of = |step: &Step| {
         let (at, about, name) = match &step.action {
             Action::Resource(Resource::Hook(hook)) => (hook.at, &hook.about, &hook.name),
             Action::Resource(Resource::Debt(debt)) => (beginning(debt.at), &debt.about, &debt.hook),
@@ -74,7 +74,7 @@ fn hooks(plan: &Plan, cluster: &Cluster) -> Vec<Hooked> {
         };
         Some(Hooked { step: step.id.clone(), at, about: about.clone(), number: number(name) })
     };
-    let mut hooks: Vec<Hooked> = plan.steps().filter_map(of).collect();
+    let mut hooks: Vec<Hooked> = plan.steps().filter_map(hook_of).collect();
     hooks.sort_by_key(|hook| (turn(hook.at), hook.number));
     hooks
 }
@@ -150,8 +150,8 @@ const fn installs(step: &Step) -> bool {
 
 /// Whether it is of a task that prepares a host, and of nothing of Kubernetes.
 fn prepares(step: &Step) -> bool {
-    let of = |task: &str| TASKS.iter().position(|other| other.name == task);
-    of(step.task).zip(of(list::images::NAME)).is_none_or(|(task, last)| task <= last)
+    let place_of = |task: &str| TASKS.iter().position(|other| other.name == task);
+    place_of(step.task).zip(place_of(list::images::NAME)).is_none_or(|(task, last)| task <= last)
 }
 
 /// What a hook waits for, of the steps of the hosts that it is about. A node is cordoned when its turn has come, so hooks of one host wait for that; those of

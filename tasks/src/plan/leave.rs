@@ -256,14 +256,14 @@ fn speaker<'a>(cluster: &'a Cluster, chosen: &[String], seen: &Seen) -> Result<O
             .because("of the hosts that stay none is one yet, whatever the file says")
             .hint("give the cluster another control plane first, by a line in the file and `kokctl apply`; to take down the whole cluster: `kokctl reset`"));
     }
-    let said = cluster.control_planes().map(|host| match state(host) {
-        Some(ApiServerState::NotReady(said)) => format!("{}: {}", host.name, said.lines().next_back().unwrap_or_default()),
+    let outputs = cluster.control_planes().map(|host| match state(host) {
+        Some(ApiServerState::NotReady(output)) => format!("{}: {}", host.name, output.lines().next_back().unwrap_or_default()),
         Some(_) => format!("{} has none yet", host.name),
         None => format!("{} can't be reached", host.name),
     });
     let nodes = listed(chosen.iter().map(String::as_str));
     Err(Refusal::new(format!("no API server of the cluster answers, and one has to forget the node of {nodes}"))
-        .because(said.collect::<Vec<_>>().join("; "))
+        .because(outputs.collect::<Vec<_>>().join("; "))
         .hint(
             "mend a control plane first; if more than half of the members of etcd are gone for good, `kokctl recover`; or, if the whole cluster can go, take it \
              down with `kokctl reset`",

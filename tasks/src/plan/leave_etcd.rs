@@ -28,7 +28,7 @@ const CONTROL_PLANE: &str = "node-role.kubernetes.io/control-plane";
 const WITHIN: Duration = Duration::from_secs(240);
 
 /// A member that leaves.
-pub(super) struct Member<'a> {
+pub(super) struct LeavingMember<'a> {
     /// The host of the member that is asked about the others.
     asked: &'a Host,
     host: String,
@@ -40,13 +40,13 @@ pub(super) struct Member<'a> {
 }
 
 /// The member of a host that leaves, if etcd's list has one.
-pub(super) fn member<'a>(cluster: &'a Cluster, wanted: &Leaving<'_>, name: &str, seen: &'a Seen) -> Option<Member<'a>> {
+pub(super) fn member<'a>(cluster: &'a Cluster, wanted: &Leaving<'_>, name: &str, seen: &'a Seen) -> Option<LeavingMember<'a>> {
     let host = cluster.host(name).filter(|host| host.roles.etcd)?;
     let stays = |host: &Host| !wanted.hosts.contains(&host.name);
     let (asked, list) = answering(cluster, seen).find(|(host, member)| stays(host) && member.has_leader)?;
     let peer = list.members.iter().find(|peer| peer.peer_url == peer_url(host))?;
     let takes_part = matches!(&seen.observations(name).etcd, Some(EtcdState::Ready(own)) if own.has_leader);
-    Some(Member { asked, host: name.to_owned(), id: peer.id, leads: list.leader == peer.id, takes_part, why: why(peer, host, seen) })
+    Some(LeavingMember { asked, host: name.to_owned(), id: peer.id, leads: list.leader == peer.id, takes_part, why: why(peer, host, seen) })
 }
 
 fn why(peer: &EtcdPeer, host: &Host, seen: &Seen) -> Removal {
@@ -76,8 +76,8 @@ pub(super) fn api_server_ends(draft: &mut Draft<'_>, host: &str, before: &StepId
 }
 
 /// Says that the member of a host leaves etcd: after `before`, by the word of another one. The last of the steps.
-pub(super) fn leaves(draft: &mut Draft<'_>, cluster: &Cluster, member: &Member<'_>, before: Option<&StepId>) -> StepId {
-    let Member { asked, host, id, why, leads, takes_part } = member;
+pub(super) fn leaves(draft: &mut Draft<'_>, cluster: &Cluster, member: &LeavingMember<'_>, before: Option<&StepId>) -> StepId {
+    let LeavingMember { asked, host, id, why, leads, takes_part } = member;
     let moved = (*why == Removal::Leaving && *takes_part).then(|| moved(draft, cluster, (host, asked, *id, *leads), before));
     let step = draft.add_on(&asked.name, "member", Operation::RemoveMember(RemoveMember { host: host.clone(), id: *id }));
     draft.within(WITHIN);
@@ -149,8 +149,8 @@ fn too_few(cluster: &Cluster, wanted: &Leaving<'_>, seen: &Seen) -> Option<Refus
     let (_, list) = answering(cluster, seen).find(|(host, member)| stays(host) && member.has_leader)?;
     let goes = |peer: &&EtcdPeer| cluster.etcd_hosts().any(|host| !stays(&host) && peer.peer_url == peer_url(host));
     let (gone, left): (Vec<&EtcdPeer>, Vec<&EtcdPeer>) = list.members.iter().filter(|peer| has_vote(peer)).partition(goes);
-    let works = |peer: &&EtcdPeer| answering(cluster, seen).any(|(host, member)| member.has_leader && peer.peer_url == peer_url(host));
-    let (well, ill): (Vec<&EtcdPeer>, Vec<&EtcdPeer>) = left.iter().copied().partition(works);
+    let is_well = |peer: &&EtcdPeer| answering(cluster, seen).any(|(host, member)| member.has_leader && peer.peer_url == peer_url(host));
+    let (well, ill): (Vec<&EtcdPeer>, Vec<&EtcdPeer>) = left.iter().copied().partition(is_well);
     let need = left.len() / 2 + 1;
     let names = listed(ill.iter().map(|peer| peer.name.as_str()));
     (!gone.is_empty() && well.len() < need).then(|| {
@@ -235,13 +235,13 @@ fn even(cluster: &Cluster, wanted: &Leaving<'_>, seen: &Seen) -> Option<Refusal>
     let (_, list) = answering(cluster, seen).find(|(host, _)| !wanted.hosts.contains(&host.name))?;
     let goes = |peer: &&EtcdPeer| wanted.hosts.iter().filter_map(|name| cluster.host(name)).any(|host| peer.peer_url == peer_url(host));
     let (gone, left): (Vec<&EtcdPeer>, Vec<&EtcdPeer>) = list.members.iter().filter(|peer| has_vote(peer)).partition(goes);
-    let works = |peer: &&EtcdPeer| {
+    let is_leaving = |peer: &&EtcdPeer| {
         let host = cluster.etcd_hosts().find(|host| peer.peer_url == peer_url(host));
         host.is_some_and(|host| why(peer, host, seen) == Removal::Leaving)
     };
     // A member that does not work is better gone, whatever is left.
     let left = wanted.members.unwrap_or(left.len());
-    if wanted.even || left % 2 == 1 || !gone.iter().any(works) {
+    if wanted.even || left % 2 == 1 || !gone.iter().any(is_leaving) {
         return None;
     }
     let (hosts, one) = if cluster.has_etcd_units() { ("members", "member") } else { ("control planes", "control plane") };

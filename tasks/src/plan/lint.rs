@@ -13,14 +13,14 @@ use crate::resources::{Resource, Unit, UnitGoal};
 
 /// A broken rule. Always a defect of kokctl: no input of a user may lead to one.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Finding {
+pub struct LintFinding {
     /// The step.
     pub step: String,
     /// What is wrong with it.
     pub rule: String,
 }
 
-impl fmt::Display for Finding {
+impl fmt::Display for LintFinding {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}: {}", self.step, self.rule)
     }
@@ -28,7 +28,7 @@ impl fmt::Display for Finding {
 
 /// Checks a plan. Cycles, needs that are no steps and names used twice can't occur in one: [`Plan`] refuses them when they are added.
 #[must_use]
-pub fn lint(plan: &Plan) -> Vec<Finding> {
+pub fn lint(plan: &Plan) -> Vec<LintFinding> {
     let mut findings = Vec::new();
     let mut writers: HashMap<(&str, String), &StepId> = HashMap::new();
     for step in plan.steps() {
@@ -39,7 +39,7 @@ pub fn lint(plan: &Plan) -> Vec<Finding> {
                 rules.push(format!("writes {path}, which {other} writes too"));
             }
         }
-        findings.extend(rules.into_iter().map(|rule| Finding { step: step.id.to_string(), rule }));
+        findings.extend(rules.into_iter().map(|rule| LintFinding { step: step.id.to_string(), rule }));
     }
     findings
 }
@@ -81,11 +81,11 @@ fn of_order(plan: &Plan, step: &Step) -> Vec<String> {
 
 /// Finds steps that restart what worked when it was looked at, and that nobody asks the gate about.
 #[must_use]
-pub fn ungated(plan: &Plan, seen: &Seen) -> Vec<Finding> {
+pub fn ungated(plan: &Plan, seen: &Seen) -> Vec<LintFinding> {
     let bare = plan.steps().filter(|step| step.gate.is_none());
     let found = bare.filter_map(|step| Some((step, restarts(step, seen)?)));
     let rule = |what: &str| format!("restarts {what} that works, and does not ask the gate");
-    found.map(|(step, what)| Finding { step: step.id.to_string(), rule: rule(what) }).collect()
+    found.map(|(step, what)| LintFinding { step: step.id.to_string(), rule: rule(what) }).collect()
 }
 
 /// What a step restarts that works.
@@ -95,7 +95,7 @@ fn restarts(step: &Step, seen: &Seen) -> Option<&'static str> {
     let has_api_server = on_host.api_server == Some(ApiServerState::Ready);
     let is_active = |unit: &str| on_host.units.get(unit).is_some_and(|unit| unit.active == "active");
     let runs_unit = |unit: &Unit, name: &str| unit.name == name && unit.goal == UnitGoal::Running;
-    let (what, works) = match &step.action {
+    let (what, is_at_work) = match &step.action {
         Action::Operation(Operation::StaticPods(StaticPods { component: Component::Etcd, .. })) => ("a member of etcd", has_member),
         Action::Operation(Operation::StaticPods(_) | Operation::EndApiServer(_) | Operation::PlaneRests(_)) => {
             ("an API server", has_api_server)
@@ -110,7 +110,7 @@ fn restarts(step: &Step, seen: &Seen) -> Option<&'static str> {
         }
         _ => return None,
     };
-    works.then_some(what)
+    is_at_work.then_some(what)
 }
 
 fn is_ready_node(host: &str, seen: &Seen) -> bool {

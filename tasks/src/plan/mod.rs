@@ -46,7 +46,7 @@ pub use graph::{Action, Plan, Step};
 pub use id::{NewName, StepId, StepName};
 pub use leave::{Leaving, leave};
 pub use leave_etcd::{asks_members, looks_beside};
-pub use lint::{Finding, lint, ungated};
+pub use lint::{LintFinding, lint, ungated};
 pub use looks::looks;
 pub use make::{Inputs, Making, Seen, make, make_part};
 pub use reason::Reason;

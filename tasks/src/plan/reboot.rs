@@ -48,11 +48,11 @@ impl Reboots<'_> {
 /// The boot ids that hosts had when this plan was made, of those that it starts anew.
 #[must_use]
 pub fn boots(plan: &Plan) -> BTreeMap<String, String> {
-    let of = |step: &Step| match &step.action {
+    let reboot_of = |step: &Step| match &step.action {
         Action::Operation(Operation::Reboot(reboot)) => Some((step.host.clone(), reboot.before.clone())),
         _ => None,
     };
-    plan.steps().filter_map(of).collect()
+    plan.steps().filter_map(reboot_of).collect()
 }
 
 fn boot_id(seen: &Seen, host: &str) -> String {
@@ -168,16 +168,16 @@ fn draft<'a>(cluster: &Cluster, wanted: &Reboots<'_>, host: &'a Host, speaker: &
         let ready = draft.add_on(&speaker.name, "ready", Operation::NodesReady(NodesReady { versions: [(name.clone(), version)].into() }));
         draft.within(READY);
         draft.follows(&ready, &last, Reason::Because("its kubelet starts with the host"));
-        let mut works = ready;
+        let mut ready_step = ready;
         if let Some(network) = &plugin(&cluster.network).after_boot {
             let carries = draft.add("network", network.clone());
             draft.within(READY);
-            draft.follows(&carries, &works, Reason::Because("its daemon starts with the node"));
-            works = carries;
+            draft.follows(&carries, &ready_step, Reason::Because("its daemon starts with the node"));
+            ready_step = carries;
         }
         let lifted = UncordonNodes { nodes: vec![name.clone()], by: Cordoner::Run };
         let uncordoned = draft.add_on(&speaker.name, "uncordoned", Operation::UncordonNodes(lifted));
-        draft.follows(&uncordoned, &works, Reason::Because("pods have to be able to start there"));
+        draft.follows(&uncordoned, &ready_step, Reason::Because("pods have to be able to start there"));
         last = uncordoned;
     }
     (draft, begins, last)

@@ -92,7 +92,7 @@ fn parties<'a>(cluster: &'a Cluster, recovery: &Recovery, seen: &Seen) -> Vec<&'
 
 /// How far it has come on the host of the new etcd, which is what all of it goes by. One that does not answer has begun it at least.
 fn course(recovery: &Recovery, seen: &Seen) -> Course {
-    Course::of(recovery, &recovery.host, seen).unwrap_or(Course::Begun)
+    Course::on_host(recovery, &recovery.host, seen).unwrap_or(Course::Begun)
 }
 
 /// The plan for a stage.
@@ -251,7 +251,8 @@ fn anew<'a>(inputs: &Inputs<'_>, wanted: Recovering<'_>, parties: &[&'a Host], s
     let starts = |host: &&Host| host.roles.control_plane && (is_own(host) || inputs.cluster.has_etcd_units());
     let planes: Vec<&Host> = parties.iter().copied().filter(starts).collect();
     let api_servers = planes.iter().map(|host| StepId::new(&host.name, TASK, API_SERVER));
-    let works: Vec<StepId> = [StepId::new(&recovery.host, TASK, MEMBER)].into_iter().chain(api_servers).filter(|_| is_to_work).collect();
+    let health_steps: Vec<StepId> =
+        [StepId::new(&recovery.host, TASK, MEMBER)].into_iter().chain(api_servers).filter(|_| is_to_work).collect();
     let others: Vec<&Host> = parties.iter().copied().filter(|host| !is_own(host)).collect();
     let mut drafts = Vec::new();
     if let Some(host) = own {
@@ -259,7 +260,7 @@ fn anew<'a>(inputs: &Inputs<'_>, wanted: Recovering<'_>, parties: &[&'a Host], s
         if is_to_work {
             of_new_etcd(&mut draft, inputs, wanted, host, seen)?;
         }
-        let last = ended(&mut draft, recovery, &works, "until then it can't be done without");
+        let last = ended(&mut draft, recovery, &health_steps, "until then it can't be done without");
         for other in &others {
             let other = StepId::new(&other.name, TASK, ENDED);
             draft.needs(&last, &other, Reason::Because("as long as any host says so, this one knows how far it has come"));
@@ -276,15 +277,15 @@ fn anew<'a>(inputs: &Inputs<'_>, wanted: Recovering<'_>, parties: &[&'a Host], s
         if is_to_work && starts(&host) {
             planes::starts_again(&mut draft, recovery, seen.observations(&host.name));
         }
-        ended(&mut draft, recovery, &works, "until then all of it can be taken back");
+        ended(&mut draft, recovery, &health_steps, "until then all of it can be taken back");
         drafts.push(draft);
     }
     Ok(drafts)
 }
 
-fn ended(draft: &mut Draft<'_>, recovery: &Recovery, works: &[StepId], because: &'static str) -> StepId {
+fn ended(draft: &mut Draft<'_>, recovery: &Recovery, health_steps: &[StepId], because: &'static str) -> StepId {
     let last = draft.add(ENDED, Operation::EndRecovery(EndRecovery { recovery: recovery.clone() }));
-    works.iter().for_each(|step| draft.needs(&last, step, Reason::Because(because)));
+    health_steps.iter().for_each(|step| draft.needs(&last, step, Reason::Because(because)));
     last
 }
 

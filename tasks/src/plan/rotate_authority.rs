@@ -136,7 +136,7 @@ pub fn may_end_authority(cluster: &Cluster, kind: AuthorityKind, seen: &Seen) ->
     };
     match speaker(cluster, seen).and_then(|host| seen.observations(&host.name).older_pods.as_ref()) {
         None => unknown("no API server was asked"),
-        Some(Err(said)) => unknown(said),
+        Some(Err(reason)) => unknown(reason),
         Some(Ok(pods)) => {
             let pods = pods.before(spread_seconds(cluster, seen));
             if pods.is_empty() {
@@ -222,12 +222,13 @@ pub fn may_begin_authority(cluster: &Cluster, kind: AuthorityKind, seen: &Seen) 
     let at = |host: &Host, what: &str| Refusal::new(what).at(format!("host {} ({})", host.name, host.address));
     let broken = |host: &Host| {
         let observed = seen.observations(&host.name);
-        if let Some(ApiServerState::NotReady(said)) = &observed.api_server {
+        if let Some(ApiServerState::NotReady(output)) = &observed.api_server {
             let refusal = at(host, "its API server is not ready, and has to know the new authority");
-            return Some(refusal.because(said.lines().next().unwrap_or_default().trim().to_owned()));
+            return Some(refusal.because(output.lines().next().unwrap_or_default().trim().to_owned()));
         }
         let is_needed = kind == AuthorityKind::Etcd && host.roles.etcd;
-        (is_needed && !works(seen, host)).then(|| at(host, "its member of etcd does not work, and has to know the new authority"))
+        (is_needed && !is_voting_member(seen, host))
+            .then(|| at(host, "its member of etcd does not work, and has to know the new authority"))
     };
     let refusals = cluster.hosts.iter().filter(|host| trusts(kind, host)).filter_map(broken);
     let refusals: Vec<Refusal> = refusals.map(|refusal| refusal.hint("see `kokctl status`, and mend it first").passing()).collect();
@@ -235,7 +236,7 @@ pub fn may_begin_authority(cluster: &Cluster, kind: AuthorityKind, seen: &Seen) 
 }
 
 /// Whether the member of etcd on a host works, and has a vote.
-fn works(seen: &Seen, host: &Host) -> bool {
+fn is_voting_member(seen: &Seen, host: &Host) -> bool {
     matches!(&seen.observations(&host.name).etcd, Some(EtcdState::Ready(member)) if !member.is_learner)
 }
 
@@ -247,7 +248,7 @@ fn unfit(cluster: &Cluster, kind: AuthorityKind, seen: &Seen, host: &Host) -> Op
         return Some(at("it is no control plane of the cluster yet").hint("run `kokctl apply` first, or take the host out of the file"));
     }
     // Of one that is away others say what it is to be, and of the only one nobody does.
-    if kind == AuthorityKind::Etcd && host.roles.etcd && !cluster.etcd_hosts().any(|host| works(seen, host)) {
+    if kind == AuthorityKind::Etcd && host.roles.etcd && !cluster.etcd_hosts().any(|host| is_voting_member(seen, host)) {
         let refusal = at("its member of etcd does not answer, nor does any other")
             .because("nothing of them is known, and the new authority has to be");
         return Some(refusal.hint("repeat the command when it does; if it does not come back, see `kokctl status`").passing());

@@ -20,7 +20,7 @@ use super::refusal::Refusal;
 use super::select::Selection;
 use crate::api_files::{ENCRYPTION, ENCRYPTION_SUMMARY, FOLDER};
 use crate::backup;
-use crate::encryption::{Layout, Provider, Target, age, new_name};
+use crate::encryption::{Layout, LayoutTarget, Provider, age, new_name};
 use crate::list::api_server;
 use crate::observe::{EncryptionKeys, Look, Looks, PathState};
 use crate::operations::{Operation, ReadsEncryption, RewriteEncrypted};
@@ -61,7 +61,7 @@ impl KeyStage {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct KeyRotation<'a> {
     /// Where it leads to.
-    pub target: &'a Target,
+    pub target: &'a LayoutTarget,
     /// What is done now.
     pub stage: KeyStage,
 }
@@ -79,8 +79,8 @@ const LONGEST_REQUEST: Duration = Duration::from_secs(60);
 const RESERVE: Duration = Duration::from_secs(5);
 
 fn longest_request(cluster: &Cluster) -> Duration {
-    let said = cluster.settings.components.api_server.options.get("request-timeout").and_then(|text| go_duration(text.as_str()?));
-    said.unwrap_or(LONGEST_REQUEST) + RESERVE
+    let timeout = cluster.settings.components.api_server.options.get("request-timeout").and_then(|text| go_duration(text.as_str()?));
+    timeout.unwrap_or(LONGEST_REQUEST) + RESERVE
 }
 
 /// Some dozens of objects are written in a second: so many seconds are some hundred thousand objects.
@@ -102,7 +102,7 @@ pub fn rotate_key_looks(cluster: &Cluster, host: &Host) -> Looks {
 ///
 /// # Errors
 /// [`Refusal`]s where the key can't be replaced now: all control planes have to answer, and to go by keys of kokctl's as the file asks for them.
-pub fn key_to_encrypt_with(cluster: &Cluster, seen: &Seen, now_seconds: i64) -> Result<Target, Vec<Refusal>> {
+pub fn key_to_encrypt_with(cluster: &Cluster, seen: &Seen, now_seconds: i64) -> Result<LayoutTarget, Vec<Refusal>> {
     let refusals = unfit::refused(cluster, seen);
     if !refusals.is_empty() {
         return Err(refusals);
@@ -118,7 +118,7 @@ pub fn key_to_encrypt_with(cluster: &Cluster, seen: &Seen, now_seconds: i64) -> 
     let key = newest.cloned().unwrap_or_else(|| new_name(now_seconds, names.iter().map(String::as_str)));
     let wanted = &cluster.settings.security.encryption;
     let writer = Some(Provider::Key { algorithm: wanted.algorithm, name: key });
-    Ok(Target { resources: wanted.resources.clone(), writer })
+    Ok(LayoutTarget { resources: wanted.resources.clone(), writer })
 }
 
 pub(super) fn has_read(seen: &Seen, host: &Host) -> bool {
@@ -234,6 +234,6 @@ fn configuration(cluster: &Cluster, rotation: &KeyRotation<'_>, seen: &Seen, hos
 }
 
 /// Whether the API server of a host can reach the plugin that is to encrypt, if one is.
-pub(super) fn reaches(target: &Target, seen: &Seen, host: &Host) -> bool {
+pub(super) fn reaches(target: &LayoutTarget, seen: &Seen, host: &Host) -> bool {
     target.plugin().is_none_or(|plugin| keys(seen, host).plugin_folder.as_deref() == Some(plugin.folder()))
 }

@@ -147,10 +147,11 @@ pub fn may_end_token_key(cluster: &Cluster, (key, age_seconds): (&str, u64), see
         )));
     }
     let secrets = speaker(cluster, seen).and_then(|host| seen.observations(&host.name).token_secrets.as_ref());
-    let unknown = |said: &str| Refusal::new("it is not known which Secrets have tokens of the key from before").because(said.to_owned());
+    let unknown =
+        |reason: &str| Refusal::new("it is not known which Secrets have tokens of the key from before").because(reason.to_owned());
     match secrets {
         None => refusals.push(unknown("no API server was asked").hint("repeat the command").passing()),
-        Some(Err(said)) => refusals.push(unknown(said).hint("repeat the command when the API server answers").passing()),
+        Some(Err(reason)) => refusals.push(unknown(reason).hint("repeat the command when the API server answers").passing()),
         Some(Ok(secrets)) => {
             let own = key_id(key);
             let others = secrets.iter().filter(|(_, signed)| Some(*signed) != own.as_ref()).map(|(name, _)| name.as_str());
@@ -256,8 +257,8 @@ fn unfit(seen: &Seen, host: &Host, begun: bool) -> Option<Refusal> {
     match &seen.observations(&host.name).api_server {
         Some(ApiServerState::Ready) => {}
         Some(ApiServerState::NotReady(_)) if begun => {}
-        Some(ApiServerState::NotReady(said)) => {
-            let refusal = at("its API server is not ready, and has to know the new key").because(said.trim().to_owned());
+        Some(ApiServerState::NotReady(output)) => {
+            let refusal = at("its API server is not ready, and has to know the new key").because(output.trim().to_owned());
             return Some(refusal.hint("see `kokctl status`, and mend it first").passing());
         }
         Some(ApiServerState::Absent) | None => {

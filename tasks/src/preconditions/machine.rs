@@ -3,7 +3,7 @@
 use kok_crds::model::{KubeProxyMode, Settings};
 
 use super::{Findings, Scope, kube_proxy};
-use crate::facts::Selinux;
+use crate::facts::SelinuxMode;
 use crate::list::host;
 use crate::network_plugins::plugin;
 use crate::observe::ModuleState;
@@ -165,7 +165,7 @@ pub(super) fn swap(scope: &Scope<'_>, found: &mut Findings) {
 
 pub(super) fn selinux(scope: &Scope<'_>, found: &mut Findings) {
     let has_pods = scope.host.roles.is_node();
-    if has_pods && scope.facts.selinux == Selinux::Enforcing && scope.settings().host.preinstall_selinux_state.is_none() {
+    if has_pods && scope.facts.selinux == SelinuxMode::Enforcing && scope.settings().host.preinstall_selinux_state.is_none() {
         found.refuse(
             Refusal::new("SELinux enforces its policy")
                 .because("this version brings no policy for containers, so SELinux would forbid what they do")

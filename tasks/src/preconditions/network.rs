@@ -85,7 +85,7 @@ pub(super) fn firewall(scope: &Scope<'_>, found: &mut Findings) {
         return;
     }
     let Some(state) = &scope.seen.firewall else { return };
-    let closed = firewall::closed(state, &firewall::Opening::of(scope.cluster, scope.host, scope.facts), true);
+    let closed = firewall::closed(state, &firewall::Opening::for_host(scope.cluster, scope.host, scope.facts), true);
     if !closed.is_empty() {
         found.refuse(
             Refusal::new(format!("its firewall is active and does not let in {}", closed.join(", ")))

@@ -1,7 +1,7 @@
 //! Authorities that the user brings along are those that the hosts have, if they have any: none is ever replaced.
 
 use kok_crds::model::{AuthorityName, Cluster, EscrowFile, Host, OwnAuthority};
-use kok_pki::{AuthorityKind, Escrow, Material, Secret, TrustBundle, inspect_certificate};
+use kok_pki::{AuthorityKind, Escrow, Material, SecretText, TrustBundle, inspect_certificate};
 
 use super::Findings;
 use super::owner::is_recorded;
@@ -63,7 +63,7 @@ pub(super) fn check(cluster: &Cluster, seen: &Seen, found: &mut Findings) {
 pub(super) fn check_kept(cluster: &Cluster, seen: &Seen, found: &mut Findings) {
     let file = cluster.settings.certificates.escrow.as_ref();
     let Some((file, kept)) = file.and_then(|file| Some((file, file.kept.as_ref()?))) else { return };
-    let Ok(kept) = Escrow::parse(&Secret::new(String::from_utf8_lossy(kept.expose()).into_owned())) else { return };
+    let Ok(kept) = Escrow::parse(&SecretText::new(String::from_utf8_lossy(kept.expose()).into_owned())) else { return };
     let hosts = || cluster.hosts.iter().filter(|host| is_recorded(cluster, host, seen));
     let other = AuthorityKind::ALL.into_iter().find_map(|kind| {
         let ours = &kept.authorities().get(kind).facts().sha256;
@@ -89,7 +89,7 @@ pub(super) fn check_kept(cluster: &Cluster, seen: &Seen, found: &mut Findings) {
 #[must_use]
 pub fn kept_certificate(cluster: &Cluster, kind: AuthorityKind) -> Option<String> {
     let kept = cluster.settings.certificates.escrow.as_ref()?.kept.as_ref()?;
-    let kept = Escrow::parse(&Secret::new(String::from_utf8_lossy(kept.expose()).into_owned())).ok()?;
+    let kept = Escrow::parse(&SecretText::new(String::from_utf8_lossy(kept.expose()).into_owned())).ok()?;
     Some(kept.authorities().get(kind).certificate_pem().to_owned())
 }
 

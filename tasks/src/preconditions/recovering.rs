@@ -92,8 +92,8 @@ pub fn etcd_works(host: &str, seen: &Seen) -> bool {
 #[must_use]
 pub fn check_recovery(cluster: &Cluster, lost: &[String], seen: &Seen) -> Vec<Refusal> {
     let mut refusals = check_begins(cluster, lost, seen);
-    let works = || cluster.etcd_hosts().find(|host| etcd_works(&host.name, seen));
-    if let Some(host) = works() {
+    let working_member = || cluster.etcd_hosts().find(|host| etcd_works(&host.name, seen));
+    if let Some(host) = working_member() {
         refusals.push(quorum(host));
     } else {
         refusals.extend(half(cluster, seen));
@@ -152,7 +152,7 @@ pub fn check_goes_on(cluster: &Cluster, recovery: &Recovery, seen: &Seen) -> Opt
     if recovery.origin.replaces() {
         return None;
     }
-    if Course::of(recovery, &recovery.host, seen)? >= Course::Started {
+    if Course::on_host(recovery, &recovery.host, seen)? >= Course::Started {
         return None;
     }
     let host = cluster.etcd_hosts().find(|host| etcd_works(&host.name, seen))?;
@@ -166,7 +166,7 @@ pub fn check_goes_on(cluster: &Cluster, recovery: &Recovery, seen: &Seen) -> Opt
 /// What keeps a new etcd from being made: that what it was to be made from is gone.
 #[must_use]
 pub fn check_source(recovery: &Recovery, seen: &Seen) -> Option<Refusal> {
-    let course = Course::of(recovery, &recovery.host, seen)?;
+    let course = Course::on_host(recovery, &recovery.host, seen)?;
     if recovery.origin != Origin::Member || course >= Course::Made {
         return None;
     }
@@ -225,7 +225,7 @@ fn half(cluster: &Cluster, seen: &Seen) -> Option<Refusal> {
 fn still_there(cluster: &Cluster, name: &str, seen: &Seen) -> Option<Refusal> {
     let host = cluster.host(name)?;
     let url = member_url(host);
-    let says = |other: &&Host| seen.observations(&other.name).etcd_peers.get(&url).is_some_and(|said| said == ETCD_HEALTHY);
+    let says = |other: &&Host| seen.observations(&other.name).etcd_peers.get(&url).is_some_and(|answer| answer == ETCD_HEALTHY);
     let by = cluster.etcd_hosts().find(says)?;
     Some(
         Refusal::new(format!("{name} is not lost"))

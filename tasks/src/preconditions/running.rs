@@ -150,17 +150,22 @@ pub(crate) fn version(cluster: &Cluster, seen: &Seen) -> Option<Version> {
 fn changed(cluster: &Cluster, is: &ClusterConfiguration, [is_other_port, is_mixed]: [bool; 2]) -> Vec<Refusal> {
     let network = &cluster.network;
     let (pods, services) = (joined(&network.pod_cidrs()), joined(&network.service_cidrs()));
-    let of = &is.networking;
+    let networking = &is.networking;
     let field = |is: &Option<String>, desired: &str, ipv4, ipv6| other_range(is.as_deref().unwrap_or_default(), desired, [ipv4, ipv6]);
     let desired = [
-        ("podSubnet", field(&of.pod_subnet, &pods, "spec.network.podCIDR", "spec.network.podCIDRIPv6"), &of.pod_subnet, pods),
+        (
+            "podSubnet",
+            field(&networking.pod_subnet, &pods, "spec.network.podCIDR", "spec.network.podCIDRIPv6"),
+            &networking.pod_subnet,
+            pods,
+        ),
         (
             "serviceSubnet",
-            field(&of.service_subnet, &services, "spec.network.serviceCIDR", "spec.network.serviceCIDRIPv6"),
-            &of.service_subnet,
+            field(&networking.service_subnet, &services, "spec.network.serviceCIDR", "spec.network.serviceCIDRIPv6"),
+            &networking.service_subnet,
             services,
         ),
-        ("dnsDomain", "spec.network.clusterDomain", &of.dns_domain, network.cluster_domain.clone()),
+        ("dnsDomain", "spec.network.clusterDomain", &networking.dns_domain, network.cluster_domain.clone()),
         ("controlPlaneEndpoint", endpoint_field(cluster), &is.control_plane_endpoint, identity::endpoint_text(cluster)),
     ];
     // What an upgrade has of versions is judged by the way that it goes.
@@ -192,8 +197,8 @@ fn changed(cluster: &Cluster, is: &ClusterConfiguration, [is_other_port, is_mixe
 
 /// Whether the address of what was the only control plane becomes a name that leads to several.
 fn gets_name(cluster: &Cluster, is: &str) -> bool {
-    let of = |host: &Host| identity::address(cluster, host) == is;
-    cluster.api_endpoint_name().is_some() && cluster.control_planes().any(of)
+    let has_address = |host: &Host| identity::address(cluster, host) == is;
+    cluster.api_endpoint_name().is_some() && cluster.control_planes().any(has_address)
 }
 
 /// The endpoint that the cluster says it has, or while that is silent a control plane.

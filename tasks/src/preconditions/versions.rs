@@ -49,7 +49,7 @@ struct Judged<'a> {
 
 impl<'a> Judged<'a> {
     fn new(cluster: &'a Cluster, seen: &'a Seen) -> Self {
-        Self { cluster, seen, versions: Versions::of(cluster, seen) }
+        Self { cluster, seen, versions: Versions::from_seen(cluster, seen) }
     }
 
     fn wanted(&self) -> &'a Version {
@@ -143,7 +143,7 @@ impl<'a> Judged<'a> {
         };
         let ahead = self.hosts(|host| host.of_kubelet().any(|version| version > newest));
         let planes = self.hosts(|host| host.of_control_plane().any(|version| version < newest));
-        let behind = self.hosts(|host| host.of(KUBELET).is_some() && host.of_kubelet().any(|version| version < newest));
+        let behind = self.hosts(|host| host.of_program(KUBELET).is_some() && host.of_kubelet().any(|version| version < newest));
         let mut steps = Vec::new();
         if !ahead.is_empty() {
             steps.push(format!("put the kubelet {newest} back on {}, for none may be newer than an API server", named(&ahead)));

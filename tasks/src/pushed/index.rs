@@ -10,7 +10,7 @@ const INDEX: &str = "application/vnd.oci.image.index.v1+json";
 
 /// A manifest of one architecture.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Manifest {
+pub struct ImageManifest {
     /// Of the image that it describes.
     pub architecture: String,
     /// `sha256:` and digits.
@@ -26,7 +26,8 @@ pub struct Manifest {
 pub fn names_all(held: &[u8], images: &[BundleImage]) -> bool {
     let (entries, own) = (entries(held), digest(held));
     let is_named = |image: &BundleImage| {
-        let is_it = |entry: &Value| of(entry, "digest") == Some(&image.manifest_digest) && architecture(entry) == Some(&image.architecture);
+        let is_it =
+            |entry: &Value| text_field(entry, "digest") == Some(&image.manifest_digest) && architecture(entry) == Some(&image.architecture);
         entries.iter().any(is_it)
     };
     images.iter().all(|image| own == image.manifest_digest || is_named(image))
@@ -34,10 +35,10 @@ pub fn names_all(held: &[u8], images: &[BundleImage]) -> bool {
 
 /// The index for a tag: these manifests, and of what it named before the other architectures. The second says whether something is not named any more.
 #[must_use]
-pub fn index(held: Option<&[u8]>, manifests: &[Manifest]) -> (Vec<u8>, bool) {
+pub fn index(held: Option<&[u8]>, manifests: &[ImageManifest]) -> (Vec<u8>, bool) {
     let entries = held.map(entries).unwrap_or_default();
     let is_ours = |entry: &Value| manifests.iter().any(|manifest| architecture(entry) == Some(&manifest.architecture));
-    let is_same = |entry: &Value| manifests.iter().any(|manifest| of(entry, "digest") == Some(&manifest.digest));
+    let is_same = |entry: &Value| manifests.iter().any(|manifest| text_field(entry, "digest") == Some(&manifest.digest));
     let is_another = held.is_some_and(|held| entries.is_empty() && manifests.iter().all(|manifest| manifest.digest != digest(held)));
     let is_lost = is_another || entries.iter().any(|entry| is_ours(entry) && !is_same(entry));
     let own = manifests.iter().map(|manifest| {
@@ -62,11 +63,14 @@ fn digest(document: &[u8]) -> String {
     format!("sha256:{}", sha256(document))
 }
 
-fn of<'a>(entry: &'a Value, key: &str) -> Option<&'a str> {
+fn text_field<'a>(entry: &'a Value, key: &str) -> Option<&'a str> {
     entry.get(key).and_then(Value::as_str)
 }
 
 /// Of what runs on Linux.
 fn architecture(entry: &Value) -> Option<&str> {
-    entry.get("platform").filter(|platform| of(platform, "os") == Some("linux")).and_then(|platform| of(platform, "architecture"))
+    entry
+        .get("platform")
+        .filter(|platform| text_field(platform, "os") == Some("linux"))
+        .and_then(|platform| text_field(platform, "architecture"))
 }

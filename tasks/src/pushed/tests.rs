@@ -29,9 +29,9 @@ fn registry(text: &str) -> Registry {
     text.parse().unwrap()
 }
 
-fn manifest(image: &BundleImage) -> Manifest {
+fn manifest(image: &BundleImage) -> ImageManifest {
     let (architecture, digest) = (image.architecture.clone(), image.manifest_digest.clone());
-    Manifest { architecture, digest, media_type: "application/vnd.oci.image.manifest.v1+json".to_owned(), size: 7 }
+    ImageManifest { architecture, digest, media_type: "application/vnd.oci.image.manifest.v1+json".to_owned(), size: 7 }
 }
 
 #[test]

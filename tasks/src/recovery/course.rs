@@ -26,7 +26,7 @@ pub enum Course {
 impl Course {
     /// How far it has come on a host that answers.
     #[must_use]
-    pub fn of(recovery: &Recovery, host: &str, seen: &Seen) -> Option<Self> {
+    pub fn on_host(recovery: &Recovery, host: &str, seen: &Seen) -> Option<Self> {
         let is_marked = seen.facts(host)?.recovery.is_some();
         let observed = seen.observations(host);
         let says = |path: &str| lists(path, &recovery.id, observed);

@@ -31,10 +31,10 @@ impl Debt {
 
     /// When hosts have left, kept by another one: of one of them, or of all together. Whoever comes back may leave again.
     #[must_use]
-    pub fn of_removal(hook: &str, about: Vec<String>, of: Option<&str>) -> Self {
+    pub fn of_removal(hook: &str, about: Vec<String>, removed: Option<&str>) -> Self {
         // No name of a hook or a host has a `:`.
-        let of = of.map(|host| format!(":{host}")).unwrap_or_default();
-        let file = File::text(format!("{STATE_DIRECTORY}/hook-{hook}{of}:owed"), "removal\n");
+        let suffix = removed.map(|host| format!(":{host}")).unwrap_or_default();
+        let file = File::text(format!("{STATE_DIRECTORY}/hook-{hook}{suffix}:owed"), "removal\n");
         Self { hook: hook.to_owned(), at: HookPlace::AfterRemoval, about, file, paid: None }
     }
 

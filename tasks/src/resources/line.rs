@@ -41,9 +41,9 @@ impl Line {
     }
 
     pub(super) fn diff(&self, seen: &Observations) -> Verdict {
-        let said = seen!(seen.pieces.get(&self.piece()));
-        let others: String = said.lines().filter_map(|line| line.strip_prefix("- ")).map(|line| format!("{line}\n")).collect();
-        let is_there = said.lines().any(|line| line.strip_prefix("= ").is_some_and(|count| count != "0"));
+        let answer = seen!(seen.pieces.get(&self.piece()));
+        let others: String = answer.lines().filter_map(|line| line.strip_prefix("- ")).map(|line| format!("{line}\n")).collect();
+        let is_there = answer.lines().any(|line| line.strip_prefix("= ").is_some_and(|count| count != "0"));
         if is_there && others.is_empty() {
             return Verdict::Same;
         }

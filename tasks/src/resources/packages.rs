@@ -34,7 +34,7 @@ pub struct PackageSource {
 impl PackageSource {
     /// The packages of a bundle, once [`super::PackageArchive`] has brought them; lists count that are signed by a key of `keyring`.
     #[must_use]
-    pub fn of(packages: &BundlePackages, keyring: &str) -> Self {
+    pub fn from_bundle(packages: &BundlePackages, keyring: &str) -> Self {
         let folder = folder_of(packages);
         Self { sources: sources(&folder, keyring, &packages.suites), folder }
     }

@@ -5,7 +5,7 @@ use kok_crds::model::{Compression, Contents};
 use super::owner::Owner;
 use crate::artifact::Artifact;
 use crate::change::{ChangeKind, Verdict, seen};
-use crate::observe::{Look, Observations, PathState, Piece, Tree as Listing};
+use crate::observe::{ExpectedTree as Listing, Look, Observations, PathState, Piece};
 use crate::script::Fragment;
 use crate::shell::quote;
 
@@ -41,12 +41,12 @@ impl Tree {
             };
         }
         let listing = self.piece(into);
-        let said = seen!(seen.pieces.get(&Piece::Tree(listing.clone())));
-        let because = match listing.wrong(said).as_deref() {
+        let answer = seen!(seen.pieces.get(&Piece::Tree(listing.clone())));
+        let because = match listing.wrong(answer).as_deref() {
             Some([]) => return Verdict::Same,
             Some([one]) => format!("{into}/{one} is not as {} has it", artifact.title),
             Some([first, others @ ..]) => {
-                let least = if Listing::is_cut_off(said) { "at least " } else { "" };
+                let least = if Listing::is_cut_off(answer) { "at least " } else { "" };
                 format!("{into}/{first} and {least}{} more are not as {} has them", others.len(), artifact.title)
             }
             None => "what is there could not be compared".to_owned(),

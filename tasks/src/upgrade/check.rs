@@ -231,7 +231,8 @@ fn of_nodes((cluster, seen): (&Cluster, &Seen), nodes: &BTreeMap<String, NodeSta
 fn certificates(cluster: &Cluster, seen: &Seen, now_seconds: i64, found: &mut Vec<Found>) {
     for host in &cluster.hosts {
         let soon = |validity: &validity::Validity| validity.end.as_ref().is_ok_and(|end| *end < now_seconds.saturating_add(DAYS * 86_400));
-        let ending: Vec<&str> = validity::of(seen.observations(&host.name)).iter().filter(|it| soon(it)).map(|it| it.name).collect();
+        let ending: Vec<&str> =
+            validity::certificate_validities(seen.observations(&host.name)).iter().filter(|it| soon(it)).map(|it| it.name).collect();
         if !ending.is_empty() {
             let refusal =
                 Refusal::new(format!("certificates end within {DAYS} days: {}", ending.join(", "))).at(format!("host {}", host.name));
@@ -243,7 +244,7 @@ fn certificates(cluster: &Cluster, seen: &Seen, now_seconds: i64, found: &mut Ve
 
 fn budgets(cluster: &Cluster, seen: &Seen, found: &mut Vec<Found>) {
     let Some(Ok(workload)) = speaker(cluster, seen).and_then(|host| seen.observations(&host.name).workload.as_ref()) else { return };
-    let settings = DrainSettings { delete_empty_dir: true, delete_unmanaged: true, ..DrainSettings::of(&cluster.settings.drains) };
+    let settings = DrainSettings { delete_empty_dir: true, delete_unmanaged: true, ..DrainSettings::from_drains(&cluster.settings.drains) };
     for (node, pods) in &workload.pods {
         for (pod, blocker) in judge(pods, &workload.budgets, &settings).blocked {
             let blocks = matches!(blocker, Blocker::NeverMet(_) | Blocker::Several(_));

@@ -70,7 +70,7 @@ impl Builder<'_> {
         let Some(stage) = self.stages.last_mut() else { return };
         if let Some(serial) = pool.and_then(|pool| pool.serial) {
             // What is a share of the pool is a number of the workers.
-            stage.cluster.settings.serial = Serial::Count(serial.of(stage.hosts.len()));
+            stage.cluster.settings.serial = Serial::Count(serial.count_of(stage.hosts.len()));
         }
         let wave = Wave {
             pool: pool.map(|pool| pool.name.clone()),

@@ -24,7 +24,7 @@ pub(crate) use running::{EMULATED_VERSION, has_own_emulation};
 pub use running::{Rest, Running};
 pub use stage::{Stage, StageName};
 pub use stages::{components, left, stages};
-pub use wish::{Part, Pause, Wish};
+pub use wish::{ClusterPart, Pause, Wish};
 
 /// How many minor versions a kubelet may be behind an API server (Kubernetes, "Version Skew Policy").
 pub const MOST_BEHIND: u64 = 3;

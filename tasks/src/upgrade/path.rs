@@ -192,7 +192,7 @@ impl Way {
             return Err(Refused::Skew(format!("etcd {is} runs, and Kubernetes {target} brings {comes}: etcd can't go back")));
         }
         self.etcd = self.etcd.is_some().then(|| stays.unwrap_or(comes));
-        let is_all = |of: &BTreeMap<String, Version>, version: &Version| Running::others(of, version).is_empty();
+        let is_all = |versions: &BTreeMap<String, Version>, version: &Version| Running::others(versions, version).is_empty();
         let has_etcd = self.etcd.as_ref().is_none_or(|etcd| is_all(&running.etcd, etcd));
         let is_there = running.shared.as_ref() == Some(target) && is_all(&running.planes, target) && is_all(&running.kubelets, target);
         if !(is_last && is_there && has_etcd && self.hops.is_empty()) {

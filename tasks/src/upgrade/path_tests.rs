@@ -46,19 +46,25 @@ fn v(text: &str) -> Version {
     text.parse().unwrap()
 }
 
-fn of(hosts: &str, versions: &[&str]) -> BTreeMap<String, Version> {
+fn host_versions(hosts: &str, versions: &[&str]) -> BTreeMap<String, Version> {
     versions.iter().enumerate().map(|(index, version)| (format!("{hosts}{index}"), v(version))).collect()
 }
 
 fn running(planes: &[&str], kubelets: &[&str], etcd: &[&str], shared: &str) -> Running {
-    Running { planes: of("cp", planes), kubelets: of("n", kubelets), etcd: of("cp", etcd), shared: Some(v(shared)), ..Running::default() }
+    Running {
+        planes: host_versions("cp", planes),
+        kubelets: host_versions("n", kubelets),
+        etcd: host_versions("cp", etcd),
+        shared: Some(v(shared)),
+        ..Running::default()
+    }
 }
 
 fn one(version: &str, etcd: &str) -> Running {
     running(&[version], &[version, version], &[etcd], version)
 }
 
-fn told(hops: &[Hop]) -> Vec<String> {
+fn hop_texts(hops: &[Hop]) -> Vec<String> {
     let hop = |hop: &Hop| match hop {
         Hop::Etcd(version) => format!("etcd {version}"),
         Hop::Kubernetes { to, etcd, kubelets, .. } => {
@@ -73,41 +79,41 @@ fn told(hops: &[Hop]) -> Vec<String> {
 fn etcd_gets_a_patch_first_from_which_it_may_meet_the_next_minor_version() {
     let bundle = bundle(&RELEASES, &["3.6.9", "3.6.14"]);
     let hops = path(&one("1.36.3", "3.6.8"), &v("1.37.1"), &bundle).unwrap();
-    assert_eq!(told(&hops), ["etcd 3.6.14", "1.37.1 with 3.7.0, kubelets"]);
+    assert_eq!(hop_texts(&hops), ["etcd 3.6.14", "1.37.1 with 3.7.0, kubelets"]);
     let hops = path(&one("1.36.3", "3.6.11"), &v("1.37.1"), &bundle).unwrap();
-    assert_eq!(told(&hops), ["1.37.1 with 3.7.0, kubelets"], "it is one already");
+    assert_eq!(hop_texts(&hops), ["1.37.1 with 3.7.0, kubelets"], "it is one already");
     let without = self::bundle(&RELEASES, &["3.6.9"]);
     let refused = path(&one("1.36.3", "3.6.8"), &v("1.37.1"), &without).unwrap_err();
     assert_eq!(refused, Refused::Lacks(vec!["etcd 3.6 from 3.6.11 on".to_owned()]));
     // One member that is behind is enough.
     let mixed = running(&["1.36.3"; 3], &["1.36.3"], &["3.6.14", "3.6.8", "3.6.14"], "1.36.3");
-    assert_eq!(told(&path(&mixed, &v("1.37.1"), &bundle).unwrap()), ["etcd 3.6.14", "1.37.1 with 3.7.0, kubelets"]);
+    assert_eq!(hop_texts(&path(&mixed, &v("1.37.1"), &bundle).unwrap()), ["etcd 3.6.14", "1.37.1 with 3.7.0, kubelets"]);
 }
 
 #[test]
 fn control_planes_go_minor_by_minor_and_kubelets_once() {
     let bundle = bundle(&RELEASES, &["3.6.14"]);
     let hops = path(&one("1.34.2", "3.6.4"), &v("1.37.1"), &bundle).unwrap();
-    assert_eq!(told(&hops), ["1.35.8 with 3.6.6", "1.36.3 with 3.6.8", "etcd 3.6.14", "1.37.1 with 3.7.0, kubelets"]);
+    assert_eq!(hop_texts(&hops), ["1.35.8 with 3.6.6", "1.36.3 with 3.6.8", "etcd 3.6.14", "1.37.1 with 3.7.0, kubelets"]);
     let behind = running(&["1.36.3"], &["1.33.4", "1.36.3"], &["3.6.14"], "1.36.3");
     let hops = path(&behind, &v("1.37.1"), &bundle).unwrap();
-    assert_eq!(told(&hops), ["1.36.3 with 3.6.14, kubelets", "1.37.1 with 3.7.0, kubelets"], "1.33 may not be beside 1.37");
+    assert_eq!(hop_texts(&hops), ["1.36.3 with 3.6.14, kubelets", "1.37.1 with 3.7.0, kubelets"], "1.33 may not be beside 1.37");
 }
 
 #[test]
 fn a_patch_of_etcd_that_is_newer_than_the_releases_stays() {
     let bundle = bundle(&RELEASES, &["3.6.14"]);
     let hops = path(&one("1.36.0", "3.6.14"), &v("1.36.3"), &bundle).unwrap();
-    assert_eq!(told(&hops), ["1.36.3 with 3.6.14, kubelets"]);
+    assert_eq!(hop_texts(&hops), ["1.36.3 with 3.6.14, kubelets"]);
 }
 
 #[test]
 fn whoever_was_cut_off_goes_on_and_whoever_is_there_has_nothing_to_do() {
     let bundle = bundle(&RELEASES, &["3.6.14"]);
     let half = running(&["1.37.1", "1.36.3", "1.36.3"], &["1.36.3"], &["3.7.0", "3.6.14", "3.6.14"], "1.36.3");
-    assert_eq!(told(&path(&half, &v("1.37.1"), &bundle).unwrap()), ["1.37.1 with 3.7.0, kubelets"]);
+    assert_eq!(hop_texts(&path(&half, &v("1.37.1"), &bundle).unwrap()), ["1.37.1 with 3.7.0, kubelets"]);
     let late = running(&["1.37.1"; 3], &["1.37.1", "1.36.3"], &["3.7.0"; 3], "1.37.1");
-    assert_eq!(told(&path(&late, &v("1.37.1"), &bundle).unwrap()), ["1.37.1 with 3.7.0, kubelets"]);
+    assert_eq!(hop_texts(&path(&late, &v("1.37.1"), &bundle).unwrap()), ["1.37.1 with 3.7.0, kubelets"]);
     assert!(path(&one("1.37.1", "3.7.0"), &v("1.37.1"), &bundle).unwrap().is_empty());
     let unsaid = Running { shared: Some(v("1.36.3")), ..one("1.37.1", "3.7.0") };
     assert_eq!(path(&unsaid, &v("1.37.1"), &bundle).unwrap().len(), 1, "the cluster does not say so of itself");

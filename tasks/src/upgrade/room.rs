@@ -20,11 +20,11 @@ const EVICTS_BELOW: u64 = 15;
 /// Hosts that can't take version `to`, and those whose kubelet would end pods for it; whether it is the former. A host that has begun with it, in an upgrade
 /// that was paused or cut off, has got what needs the room.
 pub(super) fn room(cluster: &Cluster, seen: &Seen, to: &Version) -> Vec<(bool, Refusal)> {
-    let hosts = cluster.hosts.iter().zip(Versions::of(cluster, seen).0);
+    let hosts = cluster.hosts.iter().zip(Versions::from_seen(cluster, seen).0);
     let has_begun = |versions: &HostVersions| {
         [API_SERVER, KUBELET]
             .iter()
-            .any(|program| versions.of(program).is_some_and(|installed| installed.all().any(|version| version == to)))
+            .any(|program| versions.of_program(program).is_some_and(|installed| installed.all().any(|version| version == to)))
     };
     hosts.filter(|(_, versions)| !has_begun(versions)).flat_map(|(host, _)| of_host(cluster, host, seen)).collect()
 }

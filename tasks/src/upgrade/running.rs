@@ -45,17 +45,17 @@ impl Running {
     ///
     /// # Errors
     /// [`Refusal`] for what is not known of a host, without which no way can be told.
-    pub fn of(cluster: &Cluster, seen: &Seen) -> Result<Self, Vec<Refusal>> {
+    pub fn from_seen(cluster: &Cluster, seen: &Seen) -> Result<Self, Vec<Refusal>> {
         let rest = Rest { nodes: kept(cluster, seen), planes: not_ready(cluster, seen) };
         let mut running = Self { shared: preconditions::uploaded_version(cluster, seen), rest, ..Self::default() };
         let mut unknown = Vec::new();
         let is_the_owners = has_own_emulation(cluster);
-        for (host, versions) in cluster.hosts.iter().zip(Versions::of(cluster, seen).0) {
+        for (host, versions) in cluster.hosts.iter().zip(Versions::from_seen(cluster, seen).0) {
             let name = || host.name.clone();
             if host.roles.control_plane && !is_the_owners {
                 running.emulated.extend(emulates(&versions, running.shared.as_ref()).map(|minor| (name(), minor)));
             }
-            let oldest = |program: &str| versions.of(program).and_then(|installed| installed.all().min().cloned());
+            let oldest = |program: &str| versions.of_program(program).and_then(|installed| installed.all().min().cloned());
             match versions.of_control_plane().min().cloned() {
                 Some(version) if host.roles.control_plane => drop(running.planes.insert(name(), version)),
                 None if host.roles.control_plane => unknown.push(format!("{}: its control plane", host.name)),
@@ -96,8 +96,8 @@ impl Running {
     }
 
     /// Names of hosts of which a map has another version.
-    pub(super) fn others<'a>(of: &'a BTreeMap<String, Version>, than: &Version) -> Vec<&'a str> {
-        of.iter().filter(|(_, version)| *version != than).map(|(host, _)| host.as_str()).collect()
+    pub(super) fn others<'a>(versions: &'a BTreeMap<String, Version>, than: &Version) -> Vec<&'a str> {
+        versions.iter().filter(|(_, version)| *version != than).map(|(host, _)| host.as_str()).collect()
     }
 }
 
@@ -117,7 +117,7 @@ fn not_ready(cluster: &Cluster, seen: &Seen) -> Vec<String> {
 /// What a control plane's next start works as. One that has the version which the cluster says of itself does so because its owner wants it, as by a patch of
 /// kubeadm's: nothing was begun there.
 fn emulates(versions: &HostVersions, shared: Option<&Version>) -> Option<(u64, u64)> {
-    let api_server = versions.of(API_SERVER)?;
+    let api_server = versions.of_program(API_SERVER)?;
     api_server.emulates.filter(|_| shared.is_none() || api_server.next.as_ref() != shared)
 }
 

@@ -193,7 +193,7 @@ impl Builder<'_> {
     /// Control planes that are behind, by themselves or by their members of etcd.
     fn planes(&mut self, to: &Version, (etcd, emulates): (Option<&Version>, Option<(u64, u64)>)) {
         let is_behind = |host: &Host| {
-            let has_old = |of: &BTreeMap<String, Version>, wanted: &Version| of.get(&host.name).is_some_and(|is| is != wanted);
+            let has_old = |versions: &BTreeMap<String, Version>, wanted: &Version| versions.get(&host.name).is_some_and(|is| is != wanted);
             let works_as = |host: &Host| self.is.emulated.get(&host.name).copied();
             let has_plane = self.is.planes.contains_key(&host.name);
             has_old(&self.is.planes, to)
@@ -225,8 +225,8 @@ impl Builder<'_> {
 /// Nothing where kubelets alone are left that are not meant.
 fn others_first(is: &Running, to: &Version) -> Option<Refusal> {
     let mut behind: BTreeSet<&str> = BTreeSet::new();
-    for of in [&is.planes, &is.etcd] {
-        behind.extend(of.iter().filter(|(_, version)| *version < to).map(|(host, _)| host.as_str()));
+    for versions in [&is.planes, &is.etcd] {
+        behind.extend(versions.iter().filter(|(_, version)| *version < to).map(|(host, _)| host.as_str()));
     }
     let refusal = Refusal::new(format!("nothing of what is meant can get {to} yet"))
         .at("--limit or --part")
@@ -241,8 +241,8 @@ fn others_first(is: &Running, to: &Version) -> Option<Refusal> {
 /// What is left to do after these stages, by host: nothing is left where all of it has the version.
 #[must_use]
 pub fn left(running: &Running, to: &Version) -> BTreeMap<&'static str, BTreeSet<String>> {
-    let of = |map| Running::others(map, to).into_iter().map(str::to_owned).collect::<BTreeSet<_>>();
-    [("control planes", of(&running.planes)), ("kubelets", of(&running.kubelets))]
+    let hosts_of = |map| Running::others(map, to).into_iter().map(str::to_owned).collect::<BTreeSet<_>>();
+    [("control planes", hosts_of(&running.planes)), ("kubelets", hosts_of(&running.kubelets))]
         .into_iter()
         .filter(|(_, hosts)| !hosts.is_empty())
         .collect()

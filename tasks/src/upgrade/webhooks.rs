@@ -41,9 +41,9 @@ pub(super) fn webhooks(cluster: &Cluster, seen: &Seen, found: &mut Vec<Found>) {
     let Some(host) = speaker(cluster, seen) else { return };
     let webhooks = match &seen.observations(&host.name).webhooks {
         Some(Ok(webhooks)) => webhooks,
-        Some(Err(said)) => {
+        Some(Err(reason)) => {
             let refusal = Refusal::new("it is not known whether webhooks refuse what an upgrade writes").at(format!("host {}", host.name));
-            let refusal = refusal.because(format!("the API server was asked for them, and this was said: {said}"));
+            let refusal = refusal.because(format!("the API server was asked for them, and this was said: {reason}"));
             return push(found, CheckName::Webhooks, false, refusal.hint("ask again; where that does not help, look at them by `kubectl`"));
         }
         None => return,

@@ -8,7 +8,7 @@ use super::{Running, Stage, StageName};
 
 /// Which part of the cluster is meant.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Part {
+pub enum ClusterPart {
     /// Control planes with their kubelets, etcd and what the cluster says of itself.
     ControlPlanes,
     /// Kubelets of workers.
@@ -53,7 +53,7 @@ pub struct Wish {
     /// The hosts that are meant; all, if it is empty.
     pub limit: Vec<String>,
     /// The part that is meant.
-    pub part: Option<Part>,
+    pub part: Option<ClusterPart>,
     /// Where it stops on the way.
     pub pause: Option<Pause>,
     /// Whether pods stay where they are, against what Kubernetes asks for.
@@ -68,14 +68,14 @@ impl Wish {
     }
 
     pub(super) fn has_planes(&self) -> bool {
-        matches!(self.part, None | Some(Part::ControlPlanes))
+        matches!(self.part, None | Some(ClusterPart::ControlPlanes))
     }
 
     pub(super) fn has_kubelet(&self, host: &Host) -> bool {
         let is_of_part = match self.part {
             None => true,
-            Some(Part::ControlPlanes) => host.roles.control_plane,
-            Some(Part::Workers) => !host.roles.control_plane,
+            Some(ClusterPart::ControlPlanes) => host.roles.control_plane,
+            Some(ClusterPart::Workers) => !host.roles.control_plane,
         };
         is_of_part && self.has(&host.name)
     }

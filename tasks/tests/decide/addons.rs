@@ -3,7 +3,7 @@
 mod unpruned;
 
 use kok_crds::model::{Cluster, NETWORK_ADDON, NetworkPlugin, ObjectName, Prune};
-use kok_tasks::addons::Record;
+use kok_tasks::addons::AddonRecord;
 use kok_tasks::change::{Change, ChangeKind};
 use kok_tasks::observe::{LiveObject, Look, Looks, Observations, ParseError, parse, probe_script};
 use kok_tasks::operations::{ApplyAddon, Operation};
@@ -163,7 +163,7 @@ fn what_is_left_in_the_record_goes_with_the_next_run() {
 
 #[test]
 fn what_somebody_wrote_into_the_record_is_passed_over() {
-    let record = Record::parse("nonsense\nsource abc\nv1 Pod a\"b/c x y\nv1 Pod n/p\nv1 Pod /q addon  sum\n\u{1}\n");
+    let record = AddonRecord::parse("nonsense\nsource abc\nv1 Pod a\"b/c x y\nv1 Pod n/p\nv1 Pod /q addon  sum\n\u{1}\n");
     assert_eq!(record.source.as_deref(), Some("abc"));
     let names: Vec<String> = record.objects.iter().map(|(name, sum)| format!("{name} {sum:?}")).collect();
     assert_eq!(names, ["Pod n/p None", "Pod q Some(\"sum\")"]);

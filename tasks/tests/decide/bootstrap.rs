@@ -15,7 +15,7 @@ pub(crate) fn bare() -> World {
 }
 
 /// What is wrong, why, and what to do.
-pub(crate) fn told(refusals: &[Refusal]) -> String {
+pub(crate) fn refusal_text(refusals: &[Refusal]) -> String {
     let parts = |it: &Refusal| {
         let parts = [Some(&it.what), it.at.as_ref(), it.because.as_ref(), it.hint.as_ref()];
         parts.into_iter().flatten().cloned().collect::<Vec<_>>().join("; ")
@@ -24,7 +24,7 @@ pub(crate) fn told(refusals: &[Refusal]) -> String {
 }
 
 pub(crate) fn refused(world: &World) -> String {
-    told(&world.try_plan().expect_err("nothing is refused"))
+    refusal_text(&world.try_plan().expect_err("nothing is refused"))
 }
 
 fn limited(world: &World, hosts: &[&str]) -> (Plan, Vec<String>) {
@@ -32,7 +32,7 @@ fn limited(world: &World, hosts: &[&str]) -> (Plan, Vec<String>) {
     // As far as the host needs nobody else.
     let only = ["host", "names", "kubeadm-configuration", "certificates"].map(str::to_owned);
     let selection = Selection::new(Choice { only: &only, skip: &[], limit: &limit }, &world.cluster).unwrap();
-    world.plan_of(&selection).unwrap_or_else(|refusals| panic!("{}", told(&refusals)))
+    world.plan_of(&selection).unwrap_or_else(|refusals| panic!("{}", refusal_text(&refusals)))
 }
 
 /// Carries out what the plan has for these hosts, as far as it needs no other.
@@ -226,7 +226,7 @@ fn a_member_that_began_while_its_host_was_looked_at_has_lost_nothing() {
     start(&mut world, &["cp1", "cp2", "cp3"]);
     assert!(world.hosts["cp1"].has(DATA));
     world.host("cp1").paths.retain(|path, _| !path.starts_with(DATA));
-    assert!(world.try_plan().is_ok(), "it answers itself: {:?}", world.try_plan().err().map(|refusals| told(&refusals)));
+    assert!(world.try_plan().is_ok(), "it answers itself: {:?}", world.try_plan().err().map(|refusals| refusal_text(&refusals)));
     world.host("cp1").units.get_mut("kubelet.service").unwrap().active = "inactive".into();
     assert!(refused(&world).contains("its member of etcd has lost its data; host cp1"), "only others tell of it");
 }
@@ -250,7 +250,7 @@ fn a_member_that_was_never_started_is_started_later() {
     advance(&mut world, |id| id.starts_with("cp1/") && !id.contains("nodes-ready"));
     assert!(world.hosts["cp3"].has("/etc/kubernetes/manifests/etcd.yaml") && !world.hosts["cp3"].has(DATA));
     assert!(world.hosts["cp1"].has("/var/lib/kokctl/made/founded"), "the cluster was set up without cp3");
-    assert!(world.try_plan().is_ok(), "{}", told(&world.try_plan().unwrap_err()));
+    assert!(world.try_plan().is_ok(), "{}", refusal_text(&world.try_plan().unwrap_err()));
 }
 
 #[test]
@@ -282,7 +282,7 @@ fn another_control_plane_is_asked_where_one_is_silent() {
         Choice { only: &["load-balancer".to_owned()], skip: &[], limit: &["worker1".to_owned(), "cp1".to_owned()] },
         &world.cluster,
     );
-    let (_, asked) = world.plan_of(&selection.unwrap()).unwrap_or_else(|refusals| panic!("{}", told(&refusals)));
+    let (_, asked) = world.plan_of(&selection.unwrap()).unwrap_or_else(|refusals| panic!("{}", refusal_text(&refusals)));
     assert!(asked.contains(&"cp2".to_owned()), "{asked:?}");
 }
 

@@ -3,7 +3,7 @@
 
 use proptest::prelude::*;
 
-use crate::bootstrap::{DATA, advance, start, told};
+use crate::bootstrap::{DATA, advance, refusal_text, start};
 use crate::convergence::{left, state};
 use crate::support::world::World;
 use crate::support::{cluster_of, highly_available};
@@ -87,8 +87,8 @@ fn happens(world: &mut World, mishap: Mishap, host: &str) -> Option<&'static str
 /// Runs go on from there to where they end from bare hosts, or what is `wrong` is told.
 pub(crate) fn is_gone_on_with_or_refused(world: World, wrong: Option<&str>) -> Result<(), TestCaseError> {
     match (world.try_plan(), wrong) {
-        (Err(refusals), Some(wrong)) => prop_assert!(told(&refusals).contains(wrong), "{wrong:?} in {}", told(&refusals)),
-        (Err(refusals), None) => prop_assert!(false, "it can go on: {}", told(&refusals)),
+        (Err(refusals), Some(wrong)) => prop_assert!(refusal_text(&refusals).contains(wrong), "{wrong:?} in {}", refusal_text(&refusals)),
+        (Err(refusals), None) => prop_assert!(false, "it can go on: {}", refusal_text(&refusals)),
         (Ok(_), Some(wrong)) => prop_assert!(false, "{wrong} was not refused"),
         (Ok(_), None) => {
             let expected = state(&World::bare_of(world.cluster.clone()).converge());

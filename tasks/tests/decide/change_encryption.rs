@@ -6,7 +6,7 @@ use kok_tasks::encryption::Provider;
 use kok_tasks::observe::{ApiServerState, Look, Observations};
 use kok_tasks::plan::{KeyStage, encryption_change, key_to_encrypt_with};
 
-use crate::bootstrap::told;
+use crate::bootstrap::refusal_text;
 use crate::support::change_encryption::{are_killed, chosen, driven, is_done, made, seen, with, world_of};
 use crate::support::encryption::secretbox;
 use crate::support::{NOW, own_etcd_of_three};
@@ -107,7 +107,7 @@ fn neither_apply_nor_a_rotation_goes_on_with_it_unasked() {
     let warned = kok_tasks::preconditions::reminders(&world.cluster, &world.seen());
     assert!(warned.iter().any(|it| it.what == "how etcd's content is encrypted is being changed"), "{warned:?}");
     assert!(world.plan().changes().all(|(step, _)| !step.id.to_string().ends_with("/encryption")));
-    let said = told(&key_to_encrypt_with(&world.cluster, &seen(&world), NOW).unwrap_err());
+    let said = refusal_text(&key_to_encrypt_with(&world.cluster, &seen(&world), NOW).unwrap_err());
     assert!(said.contains("does not encrypt as the file asks for") && said.contains("change-encryption"), "{said}");
 }
 
@@ -134,7 +134,7 @@ fn what_keeps_it_from_being_changed_is_said_with_its_host() {
         let mut of_second = seen.observations("cp2").clone();
         change(&mut of_second);
         seen.add_observations("cp2", of_second);
-        told(&encryption_change(&world.cluster, &seen, NOW).expect_err("nothing is refused"))
+        refusal_text(&encryption_change(&world.cluster, &seen, NOW).expect_err("nothing is refused"))
     };
     let said = refused(&|seen| seen.api_server = Some(ApiServerState::NotReady("etcd failed".to_owned())));
     assert!(said.contains("cp2") && said.contains("etcd failed") && !said.contains("cp1"), "{said}");
@@ -150,7 +150,7 @@ fn what_keeps_it_from_being_changed_is_said_with_its_host() {
     for host in ["cp1", "cp2", "cp3"] {
         world.host(host).paths.remove("/etc/kubernetes/apiserver/encryption.yaml");
     }
-    assert!(told(&chosen(&world, 0).unwrap_err()).contains("is on no control plane any more"));
+    assert!(refusal_text(&chosen(&world, 0).unwrap_err()).contains("is on no control plane any more"));
 }
 
 /// What somebody has written by hand is neither taken for nothing nor removed.
@@ -163,7 +163,7 @@ fn a_file_of_another_form_is_left_alone() {
     of_plane.encryption_keys.as_mut().unwrap().layout = Default::default();
     seen.add_observations("cp1", of_plane);
     let refusals = kok_tasks::preconditions::check(&world.cluster, &seen);
-    assert!(told(&refusals).contains("the file does not ask for it"), "{refusals:?}");
+    assert!(refusal_text(&refusals).contains("the file does not ask for it"), "{refusals:?}");
     assert!(kok_tasks::preconditions::replacing_key(&world.cluster, &seen).is_none());
 }
 
@@ -175,7 +175,7 @@ fn values_of_a_key_that_nobody_has_are_found_before_anything_is_changed() {
     let mut seen = seen(&world);
     assert!(encryption_change(&world.cluster, &seen, NOW).is_ok(), "who was not asked says nothing");
     seen.add_observations("cp1", world.look("cp1", [Look::EncryptedValues].into_iter()));
-    let said = told(&encryption_change(&world.cluster, &seen, NOW).unwrap_err());
+    let said = refusal_text(&encryption_change(&world.cluster, &seen, NOW).unwrap_err());
     assert!(said.contains("encrypted with kokctl-7, a key that no control plane has") && said.contains("escrow"), "{said}");
     world.api.stored.remove(&("secrets".to_owned(), secretbox("kokctl-7")));
     seen.add_observations("cp1", world.look("cp1", [Look::EncryptedValues].into_iter()));
@@ -194,9 +194,9 @@ fn a_file_that_is_empty_has_no_key() {
     for host in ["cp2", "cp3"] {
         world.host(host).write(FILE, 0o600, "");
     }
-    let said = told(&kok_tasks::preconditions::check(&world.cluster, &world.seen()));
+    let said = refusal_text(&kok_tasks::preconditions::check(&world.cluster, &world.seen()));
     assert!(said.contains("is on no control plane any more"), "{said}");
-    assert!(told(&chosen(&world, 0).unwrap_err()).contains("is on no control plane any more"));
+    assert!(refusal_text(&chosen(&world, 0).unwrap_err()).contains("is on no control plane any more"));
 }
 
 #[test]

@@ -97,7 +97,7 @@ const CONTENT: &str = "0123456789";
 /// What came of fetching a program of that content: whether it went well, what was said, from where each try went on, and what is there.
 struct Fetched {
     is_good: bool,
-    said: String,
+    stderr: String,
     tries: String,
     names: Vec<String>,
 }
@@ -128,7 +128,7 @@ fn fetch(shell: &[&str], left: &str, answers: &str) -> Fetched {
         assert_eq!(fs::metadata(folder.path("tool")).unwrap().permissions().mode() & 0o7777, 0o755);
     }
     let tries = fs::read_to_string(log).unwrap_or_default().replace('\n', " ");
-    Fetched { is_good, said: String::from_utf8(output.stderr).unwrap(), tries: tries.trim().to_owned(), names: folder.names() }
+    Fetched { is_good, stderr: String::from_utf8(output.stderr).unwrap(), tries: tries.trim().to_owned(), names: folder.names() }
 }
 
 /// The rest of the content from `$from` on, or as much of it.
@@ -153,7 +153,7 @@ fn what_was_cut_is_gone_on_with() {
             ("", "printf %s $from >>\"$to\"; [ $from = 9 ] || exit 56".to_owned(), "0 1 2 3 4 5 6 7 8 9"),
         ] {
             let fetched = fetch(shell, left, &answers);
-            assert!(fetched.is_good, "{left:?} {answers}: {}", fetched.said);
+            assert!(fetched.is_good, "{left:?} {answers}: {}", fetched.stderr);
             assert_eq!(fetched.tries, tries, "{answers}");
             assert_eq!(fetched.names, ["tool"], "{answers}");
         }
@@ -175,11 +175,11 @@ fn nothing_of_what_is_wrong_stays_and_the_way_out_is_told() {
             let fetched = fetch(shell, "", answers);
             assert!(!fetched.is_good, "{answers}");
             assert_eq!(fetched.tries, tries, "{answers}");
-            assert!(fetched.said.contains(told), "{}", fetched.said);
+            assert!(fetched.stderr.contains(told), "{}", fetched.stderr);
             assert!(
-                fetched.said.contains("https://dl.k8s.io/tool can't be fetched: ") && fetched.said.contains("`delivery: push`"),
+                fetched.stderr.contains("https://dl.k8s.io/tool can't be fetched: ") && fetched.stderr.contains("`delivery: push`"),
                 "{}",
-                fetched.said
+                fetched.stderr
             );
             assert!(!fetched.names.contains(&"tool".to_owned()), "{answers}");
         }

@@ -144,7 +144,7 @@ fn flannel_is_told_of_both() {
 #[test]
 fn firewalls_let_in_pods_of_both() {
     let cluster = dual_stack();
-    let opening = Opening::of(&cluster, &cluster.hosts[1], &HostFacts::default());
+    let opening = Opening::for_host(&cluster, &cluster.hosts[1], &HostFacts::default());
     assert_eq!(opening.pods, ["10.233.64.0/18", "fd85:ee78:d8a6:8607::1:0/112"]);
 }
 

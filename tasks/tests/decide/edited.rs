@@ -3,7 +3,7 @@
 use kok_tasks::observe::Look;
 use kok_tasks::preconditions;
 
-use crate::bootstrap::{DATA, bare, refused, start, told};
+use crate::bootstrap::{DATA, bare, refusal_text, refused, start};
 use crate::support::cluster_of;
 use crate::support::world::World;
 
@@ -29,7 +29,7 @@ fn members_are_neither_added_nor_removed_by_apply() {
 fn who_is_to_be_gone_is_a_member_until_it_leaves() {
     let mut world = bare().converge();
     world.cluster.hosts.retain(|host| host.name != "cp3");
-    let said = |world: &World| world.try_plan().err().map(|refusals| told(&refusals)).unwrap_or_default();
+    let said = |world: &World| world.try_plan().err().map(|refusals| refusal_text(&refusals)).unwrap_or_default();
     assert!(said(&world).contains("etcd has the members"), "{}", said(&world));
     world.cluster.removed = vec!["cp3".to_owned()];
     assert!(!said(&world).contains("etcd has the members"), "{}", said(&world));
@@ -103,7 +103,7 @@ fn a_moved_member_is_refused_and_another_order_is_not() {
     for host in ["cp1", "cp2", "cp3"] {
         world.host(host).units.get_mut("kubelet.service").unwrap().active = "inactive".into();
     }
-    assert!(!told(&world.try_plan().err().unwrap_or_default()).contains("the cluster was begun"), "an order is no other list");
+    assert!(!refusal_text(&world.try_plan().err().unwrap_or_default()).contains("the cluster was begun"), "an order is no other list");
     let mut world = bare().converge();
     world.cluster = cluster_of(&text.replace("10.20.0.13", "10.20.0.19"));
     assert!(refused(&world).contains("cp3=https://10.20.0.19:2380"));
@@ -116,7 +116,7 @@ fn a_line_that_is_lost_is_no_removal_and_no_obstacle() {
     world.cluster = cluster_of(&text.replace("    - {name: worker1, address: 10.20.0.14, roles: [worker]}\n", ""));
     let mut seen = world.seen();
     seen.add_observations("cp1", world.look("cp1", [Look::Kubernetes].into_iter()));
-    let warned = told(&preconditions::reminders(&world.cluster, &seen));
+    let warned = refusal_text(&preconditions::reminders(&world.cluster, &seen));
     assert!(warned.contains("the cluster has a node worker1") && warned.contains("`kokctl remove -f FILE worker1`"), "{warned}");
     assert!(world.try_plan().is_ok());
 }

@@ -57,7 +57,7 @@ fn running(planes: &[&str]) -> Running {
 
 const ALL: [&str; 2] = ["1.36.3", "1.37.1"];
 
-fn told(turn: Turn, planes: &[&str], to: &str) -> String {
+fn hop_texts(turn: Turn, planes: &[&str], to: &str) -> String {
     let hop = |hop: &Hop| match hop {
         Hop::Kubernetes { to, etcd, kubelets, emulates } => format!("{to} {etcd:?} {kubelets} {emulates:?}").replace("Version", ""),
         Hop::Etcd(version) => format!("etcd {version}"),
@@ -72,24 +72,24 @@ fn told(turn: Turn, planes: &[&str], to: &str) -> String {
 fn control_planes_alone_go_on_and_come_back_and_the_rest_follows_a_word() {
     let there = "1.37.1~1.36";
     for planes in [&["1.36.3", "1.36.3"][..], &[there, "1.36.3"]] {
-        assert_eq!(told(Turn::Emulate, planes, "1.37.1"), "1.37.1 None false Some((1, 36))", "{planes:?}");
+        assert_eq!(hop_texts(Turn::Emulate, planes, "1.37.1"), "1.37.1 None false Some((1, 36))", "{planes:?}");
     }
-    assert_eq!(told(Turn::Emulate, &[there, there], "1.37.1"), "", "it is done");
+    assert_eq!(hop_texts(Turn::Emulate, &[there, there], "1.37.1"), "", "it is done");
     // Its manifest is there already, and what ran before runs still.
     for (turn, goes) in [(Turn::Emulate, "1.37.1 None"), (Turn::TakeBack, "1.36.3 None"), (Turn::Finish, "1.37.1 Some(")] {
-        let is = told(turn, &["1.36.3~1.36"], "1.37.1");
+        let is = hop_texts(turn, &["1.36.3~1.36"], "1.37.1");
         assert!(is.starts_with(goes), "{turn:?}: {is}");
     }
     // Components alone wait for that word, too.
-    assert_eq!(told(Turn::Components, &["1.36.3", "1.37.1"], "1.37.1"), "");
-    assert!(told(Turn::Components, &[there, "1.36.3"], "1.37.1").contains("--take-back"));
+    assert_eq!(hop_texts(Turn::Components, &["1.36.3", "1.37.1"], "1.37.1"), "");
+    assert!(hop_texts(Turn::Components, &[there, "1.36.3"], "1.37.1").contains("--take-back"));
     for planes in [&[there, "1.36.3"][..], &[there, there]] {
-        assert_eq!(told(Turn::TakeBack, planes, "1.37.1"), "1.36.3 None false None", "{planes:?}");
-        assert!(told(Turn::Whole, planes, "1.37.1").contains("--take-back"), "{planes:?}");
+        assert_eq!(hop_texts(Turn::TakeBack, planes, "1.37.1"), "1.36.3 None false None", "{planes:?}");
+        assert!(hop_texts(Turn::Whole, planes, "1.37.1").contains("--take-back"), "{planes:?}");
     }
-    assert_eq!(told(Turn::TakeBack, &["1.36.3"], "1.37.1"), "", "it is back");
+    assert_eq!(hop_texts(Turn::TakeBack, &["1.36.3"], "1.37.1"), "", "it is back");
     for planes in [&[there, there][..], &["1.37.1", there], &["1.37.1", "1.37.1"], &["1.36.3", "1.36.3"]] {
-        let is = told(Turn::Finish, planes, "1.37.1");
+        let is = hop_texts(Turn::Finish, planes, "1.37.1");
         assert!(is.starts_with("1.37.1 Some(") && is.ends_with("true None"), "{planes:?}: {is}");
     }
 }
@@ -107,7 +107,7 @@ fn what_is_no_way_is_said() {
         (Turn::Finish, &[there], "1.37.2", "is another one"),
     ];
     for (turn, planes, to, says) in cases {
-        let is = told(turn, planes, to);
+        let is = hop_texts(turn, planes, to);
         assert!(is.contains(says), "{turn:?} {planes:?} {to}: {is}");
     }
     let of = |options: &str, releases: &[&str]| {
@@ -123,11 +123,11 @@ fn what_is_no_way_is_said() {
 #[test]
 fn what_an_api_server_that_is_away_can_not_say_other_hosts_do() {
     let mut world = old();
-    works(&mut world, "1.37.1", Some((1, 36)));
+    set_versions(&mut world, "1.37.1", Some((1, 36)));
     for plane in ["cp1", "cp2", "cp3"] {
         world.host(plane).down.extend(["kube-apiserver".to_owned()]);
     }
-    let running = |world: &World| Running::of(&world.cluster, &world.seen()).unwrap();
+    let running = |world: &World| Running::from_seen(&world.cluster, &world.seen()).unwrap();
     assert_eq!(running(&world).shared, Some(v("1.36.3")), "by kubelets, which stay");
     let way = way(&world, Turn::TakeBack);
     assert_eq!(way.iter().map(|stage| stage.name.as_str()).collect::<Vec<_>>(), ["control-planes"]);
@@ -138,7 +138,7 @@ fn what_an_api_server_that_is_away_can_not_say_other_hosts_do() {
 fn what_is_taken_back_already_waits_for_its_api_server() {
     let mut world = upgradable(alone_of_version("1.36.3"));
     world.host("cp1").down.extend(["kube-apiserver".to_owned()]);
-    let running = Running::of(&world.cluster, &world.seen_before_upgrade()).unwrap();
+    let running = Running::from_seen(&world.cluster, &world.seen_before_upgrade()).unwrap();
     assert_eq!((running.shared.clone(), running.rest.planes.as_slice()), (Some(v("1.36.3")), &["cp1".to_owned()][..]));
     let of = |turn: Turn| {
         let cluster = alone_of_version("1.37.1");
@@ -156,12 +156,12 @@ fn what_is_taken_back_already_waits_for_its_api_server() {
 #[test]
 fn what_works_as_an_older_version_by_its_owners_wish_is_upgraded_as_any() {
     let mut world = old();
-    works(&mut world, "1.36.3", Some((1, 35)));
-    assert!(Running::of(&world.cluster, &world.seen()).unwrap().emulated.is_empty());
+    set_versions(&mut world, "1.36.3", Some((1, 35)));
+    assert!(Running::from_seen(&world.cluster, &world.seen()).unwrap().emulated.is_empty());
 }
 
 fn way(world: &World, turn: Turn) -> Vec<Stage> {
-    let running = Running::of(&world.cluster, &world.seen()).unwrap();
+    let running = Running::from_seen(&world.cluster, &world.seen()).unwrap();
     let cluster = of_version("1.37.1");
     let hops = hops(turn, &cluster, &running, &v("1.37.1"), &world.bundle).unwrap();
     stages(&cluster, &running, &hops, &Wish::default()).unwrap()
@@ -174,7 +174,7 @@ fn plan_of(world: &World, stage: &Stage) -> Plan {
 }
 
 /// As manifests say it then.
-fn works(world: &mut World, version: &str, as_minor: Option<(u64, u64)>) {
+fn set_versions(world: &mut World, version: &str, as_minor: Option<(u64, u64)>) {
     for plane in ["cp1", "cp2", "cp3"] {
         for program in [API_SERVER, "kube-controller-manager", "kube-scheduler"] {
             world.host(plane).has_version(program, version, version);
@@ -225,7 +225,7 @@ fn nothing_but_the_manifests_of_control_planes_changes() {
 #[test]
 fn the_way_back_is_one_of_control_planes_alone() {
     let mut world = old();
-    works(&mut world, "1.37.1", Some((1, 36)));
+    set_versions(&mut world, "1.37.1", Some((1, 36)));
     let way = way(&world, Turn::TakeBack);
     let [stage] = way.as_slice() else { panic!("{way:?}") };
     let underway = stage.cluster.underway.as_ref().unwrap();
@@ -239,7 +239,7 @@ fn the_way_back_is_one_of_control_planes_alone() {
 #[test]
 fn the_word_that_ends_it_goes_the_whole_way() {
     let mut world = old();
-    works(&mut world, "1.37.1", Some((1, 36)));
+    set_versions(&mut world, "1.37.1", Some((1, 36)));
     let names: Vec<&str> = way(&world, Turn::Finish).iter().map(|stage| stage.name.as_str()).collect();
     assert_eq!(names, ["control-planes", "kubelets", "configuration", "kubelets"]);
     let first = &way(&world, Turn::Finish)[0];

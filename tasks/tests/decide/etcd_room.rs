@@ -6,7 +6,7 @@ use kok_tasks::observe::{EtcdMember, EtcdState, Observations};
 use kok_tasks::operations::{DefragmentMember, DisarmAlarms, Operation};
 use kok_tasks::plan::{Action, EtcdRoom, Making, Plan, Refusal, Seen, etcd_room, is_fragmented};
 
-use crate::bootstrap::{bare, told};
+use crate::bootstrap::{bare, refusal_text};
 use crate::support::world::World;
 
 const MIB: u64 = 1 << 20;
@@ -110,15 +110,15 @@ fn who_is_ill_is_named() {
     let corrupt = seen(&world, |_, member| member.errors = vec!["memberID:3 alarm:CORRUPT ".to_owned()]);
     for wanted in [EtcdRoom::Defragment(&[]), EtcdRoom::Disarm] {
         let refusals = made(&world, &wanted, &corrupt).unwrap_err();
-        assert!(told(&refusals).contains("CORRUPT") && told(&refusals).contains("docs/etcd.md"), "{refusals:?}");
+        assert!(refusal_text(&refusals).contains("CORRUPT") && refusal_text(&refusals).contains("docs/etcd.md"), "{refusals:?}");
     }
     let mut silent = seen(&world, |_, _| {});
     silent.add_observations("cp3", Observations { etcd: Some(EtcdState::NotReady("refused".to_owned())), ..Observations::default() });
     let refusals = made(&world, &EtcdRoom::Defragment(&[]), &silent).unwrap_err();
-    assert!(refusals.len() == 1 && told(&refusals).contains("host cp3; refused"), "{refusals:?}");
+    assert!(refusals.len() == 1 && refusal_text(&refusals).contains("host cp3; refused"), "{refusals:?}");
     let worker = world.cluster.hosts.iter().find(|host| !host.roles.etcd).unwrap().name.clone();
     let refusals = made(&world, &EtcdRoom::Defragment(std::slice::from_ref(&worker)), &seen(&world, |_, _| {})).unwrap_err();
-    assert!(told(&refusals).contains(&format!("{worker} has no member of etcd")), "{refusals:?}");
+    assert!(refusal_text(&refusals).contains(&format!("{worker} has no member of etcd")), "{refusals:?}");
 }
 
 #[test]

@@ -12,8 +12,8 @@ use kok_tasks::plan::Plan;
 use kok_tasks::resources::Act;
 use kok_tasks::script::Part;
 
-use crate::bootstrap::{start, told};
-use crate::operations::said;
+use crate::bootstrap::{refusal_text, start};
+use crate::operations::diff_text;
 use crate::support::host::Host;
 use crate::support::shell::{Folder, SHELLS, run};
 use crate::support::world::World;
@@ -204,7 +204,7 @@ fn a_manifest_that_founds_needs_what_lies_with_the_data() {
         for (path, is_there) in [(MEMBER_DATA, data), (FOUNDERS_LINK, link)] {
             seen.paths.insert(path.to_owned(), if is_there { there("") } else { PathState::Missing });
         }
-        said(&Operation::StaticPods(etcd("")), &seen)
+        diff_text(&Operation::StaticPods(etcd("")), &seen)
     };
     let old = "- --initial-cluster-state=new\n";
     let founds = format!("{old}- --peer-trusted-ca-file={FOUNDERS_LINK}\n");
@@ -264,6 +264,6 @@ fn the_control_plane_that_has_founded_the_cluster_is_no_new_one_when_it_is_made_
     for host in ["cp2", "cp3"] {
         world.host(host).units.get_mut("kubelet.service").unwrap().active = "inactive".into();
     }
-    let told = told(&world.try_plan().expect_err("an empty member would be started before the others"));
+    let told = refusal_text(&world.try_plan().expect_err("an empty member would be started before the others"));
     assert!(told.contains("not known whether its member of etcd was started before; host cp1"), "{told}");
 }

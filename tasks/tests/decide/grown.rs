@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use kok_tasks::gate::Disruption;
 use kok_tasks::plan::{Choice, Plan, Selection};
 
-use crate::bootstrap::told;
+use crate::bootstrap::refusal_text;
 use crate::support::secrets::JOINING;
 use crate::support::world::World;
 use crate::support::{cluster_of, step_id};
@@ -102,7 +102,7 @@ fn the_members_that_are_there_are_asked_for_a_part_too() {
     let world = asked_to_grow();
     let limit = ["cp4".to_owned()];
     let selection = Selection::new(Choice { only: &[], skip: &[], limit: &limit }, &world.cluster).unwrap();
-    let (plan, asked) = world.plan_of(&selection).unwrap_or_else(|refusals| panic!("{}", told(&refusals)));
+    let (plan, asked) = world.plan_of(&selection).unwrap_or_else(|refusals| panic!("{}", refusal_text(&refusals)));
     assert!(asked.contains(&"cp1".to_owned()), "{asked:?}");
     assert!(plan.change(&step_id("cp4", "etcd", "promoted")).is_some());
     assert!(plan.changes().all(|(step, _)| step.id.host() == "cp4"));
@@ -113,7 +113,7 @@ fn one_that_is_announced_and_not_in_the_file_is_refused() {
     let mut world = asked_to_grow();
     world.api.learners.push("cp4".into());
     world.cluster = cluster_of(TEXT);
-    let refusals = told(&world.try_plan().expect_err("nobody would start it"));
+    let refusals = refusal_text(&world.try_plan().expect_err("nobody would start it"));
     assert!(refusals.contains("(not started)=https://10.20.0.16:2380"), "{refusals}");
 }
 

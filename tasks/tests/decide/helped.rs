@@ -26,7 +26,7 @@ fn folder() -> Folder {
     folder
 }
 
-fn said(shell: &[&str], folder: &Folder, most: usize) -> String {
+fn script_output(shell: &[&str], folder: &Folder, most: usize) -> String {
     let cluster = highly_available();
     let text = script(cluster.host("cp1").unwrap(), most).replace("/var/log/pods", &folder.text(""));
     let output = run(shell, &[], &format!("PATH={}:$PATH\n{text}", folder.text("")));
@@ -38,7 +38,7 @@ fn said(shell: &[&str], folder: &Folder, most: usize) -> String {
 #[test]
 fn what_etcd_and_the_api_server_have_said_comes_along() {
     for shell in SHELLS {
-        let said = said(shell, &folder(), 1 << 20);
+        let said = script_output(shell, &folder(), 1 << 20);
         for words in ["etcd says so", "etcd ended", "kube-apiserver says so", "kube-apiserver ended", "kube-scheduler says so"] {
             assert!(said.contains(words), "{shell:?}: {words}: {said}");
         }
@@ -62,7 +62,7 @@ fn no_answer_takes_for_ever_or_all_the_room() {
             "journalctl",
             "#!/bin/sh\nfor n in 1 2 3 4 5 6 7 8 9; do echo \"password=c4n4ry$n of many words, and more of them\"; done\n",
         );
-        let all = said(shell, &folder, 4096);
+        let all = script_output(shell, &folder, 4096);
         assert!(all.contains("==== timedatectl\n(cut off after 15 s)\n"), "{shell:?}: {all}");
         let (_, part) = all.split_once("==== journalctl").unwrap();
         let (part, _) = part.split_once("\n====").unwrap();
@@ -71,7 +71,7 @@ fn no_answer_takes_for_ever_or_all_the_room() {
         assert!(lines.last().is_some_and(|line| line.contains("c4n4ry9")));
         // A minute later.
         folder.program("date", &format!("#!/bin/sh\necho x >>{0}asked\nexpr 1000000 + 30 \\* \"$(wc -l <{0}asked)\"\n", folder.text("")));
-        let late = said(shell, &folder, 1 << 20);
+        let late = script_output(shell, &folder, 1 << 20);
         assert!(late.contains("this is uname") && late.contains("(not asked: the host has been at it for too long)"), "{shell:?}: {late}");
     }
 }

@@ -13,7 +13,7 @@ use crate::support::good_facts;
 const HOSTS: &str = "  hosts:\n  - {name: a, address: 10.20.0.11, groups: [web], vars: {port: 8080}}\n  - {name: b, address: 10.20.0.12}\n";
 
 /// A fleet with these entries, and the texts of files that they name.
-pub(crate) fn of(entries: &str, files: &[(&str, &str)]) -> Cluster {
+pub(crate) fn fleet_with(entries: &str, files: &[(&str, &str)]) -> Cluster {
     let text = format!(
         "apiVersion: kubeonkube.clay.io/v1alpha1\nkind: Fleet\nmetadata: {{name: office}}\nspec:\n  vars: {{port: 80, title: Hello}}\n{HOSTS}  \
          hostResources:\n{entries}"
@@ -88,7 +88,7 @@ pub(crate) fn order(plan: &Plan, host: &str) -> Vec<String> {
 
 #[test]
 fn each_comes_after_what_it_needs_whatever_the_order_of_the_file() {
-    let cluster = of(
+    let cluster = fleet_with(
         "  - {name: service, unit: {name: app.service, state: running, enabled: true, restartOn: [settings]}}\n  \
          - {name: unit, file: {path: /etc/systemd/system/app.service, content: \"[Service]\\n\"}}\n  \
          - {name: settings, file: {path: /etc/app/app.conf, content: x, owner: app, group: app}}\n  \
@@ -119,7 +119,7 @@ fn each_comes_after_what_it_needs_whatever_the_order_of_the_file() {
 
 #[test]
 fn what_is_said_wins_over_what_is_usual() {
-    let cluster = of(
+    let cluster = fleet_with(
         "  - {name: packages, package: {names: [nginx]}, after: [answers]}\n  - {name: answers, file: {path: /etc/answers, content: x}}\n",
         &[],
     );
@@ -128,7 +128,8 @@ fn what_is_said_wins_over_what_is_usual() {
 
 #[test]
 fn a_circle_of_needs_is_named() {
-    let cluster = of("  - {name: one, dir: {path: /srv/a}, after: [two]}\n  - {name: two, file: {path: /srv/a/b, content: x}}\n", &[]);
+    let cluster =
+        fleet_with("  - {name: one, dir: {path: /srv/a}, after: [two]}\n  - {name: two, file: {path: /srv/a/b, content: x}}\n", &[]);
     let refusal = fleet_looks(&cluster).unwrap_err().remove(0);
     assert!(refusal.what.contains("`one`") && refusal.what.contains("`two`"), "{refusal:?}");
     assert!(refusal.at.as_deref().unwrap().starts_with("fleet.yaml:1"), "{refusal:?}");
@@ -136,7 +137,7 @@ fn a_circle_of_needs_is_named() {
 
 #[test]
 fn a_unit_is_started_again_with_what_it_reads() {
-    let cluster = of(
+    let cluster = fleet_with(
         "  - {name: settings, file: {path: /etc/app.conf, content: x}}\n  \
          - {name: service, unit: {name: app.service, restartOn: [settings, /etc/other]}}\n",
         &[],
@@ -161,7 +162,7 @@ fn a_unit_is_started_again_with_what_it_reads() {
 fn a_template_has_the_facts_and_variables_of_its_host() {
     let text = "{{ vars.title }} {{ host.name }}:{{ vars.port }} on {{ facts.os.id }} {{ facts.os.version }}\n\
                 {% for other in hosts %}{{ other.name }} {% endfor %}{{ host.groups | join(',') }}\n";
-    let cluster = of("  - {name: motd, file: {path: /etc/motd, template: motd.j2}}\n", &[("motd.j2", text)]);
+    let cluster = fleet_with("  - {name: motd, file: {path: /etc/motd, template: motd.j2}}\n", &[("motd.j2", text)]);
     let plan = planned(&cluster);
     let diffs: Vec<String> = plan.changes().map(|(_, change)| change.diff.clone().unwrap()).collect();
     assert!(diffs[0].contains("+Hello a:8080 on debian 12\n+a b web\n"), "{diffs:?}");
@@ -172,7 +173,7 @@ fn a_template_has_the_facts_and_variables_of_its_host() {
 fn what_a_template_lacks_is_named_with_its_place() {
     let entry = "  - {name: motd, file: {path: /etc/motd, template: files/motd.j2}}\n";
     let said = |text: &str| {
-        let cluster = of(entry, &[("files/motd.j2", text)]);
+        let cluster = fleet_with(entry, &[("files/motd.j2", text)]);
         let refusal = fleet_looks(&cluster).err().unwrap_or_else(|| refused(&cluster, |_, _| {})).remove(0);
         (refusal.what, refusal.at.unwrap(), refusal.because.unwrap(), refusal.hint.unwrap())
     };
@@ -189,8 +190,8 @@ fn what_a_template_lacks_is_named_with_its_place() {
 #[test]
 fn variables_are_missed_before_a_host_is_asked_and_facts_after() {
     let entry = "  - {name: motd, file: {path: /etc/motd, template: t}}\n";
-    assert!(fleet_looks(&of(entry, &[("t", "{{ vars.nothing }}")])).is_err());
-    let cluster = of(entry, &[("t", "{{ facts.productUuid }}")]);
+    assert!(fleet_looks(&fleet_with(entry, &[("t", "{{ vars.nothing }}")])).is_err());
+    let cluster = fleet_with(entry, &[("t", "{{ facts.productUuid }}")]);
     assert!(fleet_looks(&cluster).is_ok());
     assert_eq!(refused(&cluster, |_, _| {}).len(), 2);
     assert_eq!(refused(&cluster, |host, facts| facts.product_uuid = (host == "a").then(|| "x".to_owned())).len(), 1);
@@ -199,7 +200,7 @@ fn variables_are_missed_before_a_host_is_asked_and_facts_after() {
 #[test]
 fn a_secret_is_neither_shown_nor_in_what_is_saved() {
     const WORD: &str = "correct-horse-battery-staple";
-    let cluster = of(&format!("  - {{name: key, file: {{path: /etc/key, content: {WORD}, secret: true}}}}\n"), &[]);
+    let cluster = fleet_with(&format!("  - {{name: key, file: {{path: /etc/key, content: {WORD}, secret: true}}}}\n"), &[]);
     let plan = planned(&cluster);
     let (step, change) = plan.changes().next().unwrap();
     assert_eq!(change.diff.as_deref(), Some("‹secret: changed›"));
@@ -240,7 +241,7 @@ fn at(kind: Kind, time: i128, text: &str) -> PathState {
 /// That its file is there is not enough: what programs read has to have it.
 #[test]
 fn a_certificate_is_trusted_when_the_store_has_it() {
-    let cluster = of("  - {name: corp, caCertificate: {name: corp, source: corp.crt}, on: [a]}\n", &[("corp.crt", PEM)]);
+    let cluster = fleet_with("  - {name: corp, caCertificate: {name: corp, source: corp.crt}, on: [a]}\n", &[("corp.crt", PEM)]);
     let plan = planned(&cluster);
     let steps: Vec<_> = plan.changes().map(|(step, change)| (step.id.to_string(), step.title(), change.summary())).collect();
     assert_eq!(steps[0], ("a/resources/corp/file".to_owned(), format!("file {ANCHOR}"), "create".to_owned()));
@@ -264,7 +265,7 @@ fn a_certificate_is_trusted_when_the_store_has_it() {
 
 #[test]
 fn a_certificate_that_is_gone_is_gone_from_the_store_too() {
-    let cluster = of("  - {caCertificate: {name: corp, state: absent}, on: [a]}\n", &[]);
+    let cluster = fleet_with("  - {caCertificate: {name: corp, state: absent}, on: [a]}\n", &[]);
     const FOLDER: &str = "/usr/local/share/ca-certificates";
     let with = |file: PathState, folder: PathState, bundle: PathState| {
         let paths = [(ANCHOR.to_owned(), file), (FOLDER.to_owned(), folder), (BUNDLE.to_owned(), bundle)].into();
@@ -280,7 +281,7 @@ fn a_certificate_that_is_gone_is_gone_from_the_store_too() {
 
 #[test]
 fn each_family_has_its_own_store() {
-    let cluster = of("  - {caCertificate: {name: corp, source: corp.crt}}\n", &[("corp.crt", PEM)]);
+    let cluster = fleet_with("  - {caCertificate: {name: corp, source: corp.crt}}\n", &[("corp.crt", PEM)]);
     let mut seen = Seen::default();
     for (host, number) in cluster.hosts.iter().zip(1..) {
         let mut facts = good_facts(&host.name, number);

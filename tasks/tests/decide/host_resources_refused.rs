@@ -6,7 +6,7 @@ use kok_tasks::facts::HostFacts;
 use kok_tasks::observe::PathState;
 use kok_tasks::plan::{Making, Seen, Selection, fleet, fleet_looks, make};
 
-use crate::host_resources::{PEM, bare, nothing, of, order, planned, refused};
+use crate::host_resources::{PEM, bare, fleet_with, nothing, order, planned, refused};
 use crate::support::{bundle, cluster_of, good_facts, inputs, seen_with};
 
 #[test]
@@ -15,18 +15,18 @@ fn a_host_without_a_store_is_refused_unless_it_gets_one() {
         facts.commands.remove("update-ca-certificates");
     };
     let entry = "  - {caCertificate: {name: corp, source: corp.crt}, on: [a]}\n";
-    let refusal = refused(&of(entry, &[("corp.crt", PEM)]), lacks).remove(0);
+    let refusal = refused(&fleet_with(entry, &[("corp.crt", PEM)]), lacks).remove(0);
     assert_eq!(refusal.what, "a has no store of trusted certificates for `caCertificate:corp`");
     assert_eq!(refusal.at.as_deref(), Some("fleet.yaml:10:5"));
     assert!(refusal.hint.as_deref().unwrap().contains("`package: {names: [ca-certificates]}`"), "{refusal:?}");
-    let cluster = of(&format!("{entry}  - {{package: {{names: [ca-certificates]}}}}\n"), &[("corp.crt", PEM)]);
+    let cluster = fleet_with(&format!("{entry}  - {{package: {{names: [ca-certificates]}}}}\n"), &[("corp.crt", PEM)]);
     let Ok(Making::Made(plan)) = fleet(&cluster, &bare(&cluster, lacks), &Selection::whole()) else { panic!("no plan") };
     assert_eq!(order(&plan, "a"), ["package:ca-certificates", "caCertificate:corp/file", "caCertificate:corp"]);
 }
 
 #[test]
 fn hosts_that_cannot_be_changed_are_refused() {
-    let cluster = of("  - {dir: {path: /srv/x}}\n  - {unit: {name: x.service, state: running}, on: [b]}\n", &[]);
+    let cluster = fleet_with("  - {dir: {path: /srv/x}}\n  - {unit: {name: x.service, state: running}, on: [b]}\n", &[]);
     let found = refused(&cluster, |host, facts| match host {
         "a" => facts.cluster = Some("demo".to_owned()),
         _ => facts.systemd = false,
@@ -35,7 +35,7 @@ fn hosts_that_cannot_be_changed_are_refused() {
     assert_eq!(said, ["a is a host of the cluster demo", "b does not run systemd"]);
     assert!(found.iter().all(|refusal| refusal.hint.is_some()));
     // What is no matter of systemd is done without it.
-    let cluster = of("  - {dir: {path: /srv/x}}\n", &[]);
+    let cluster = fleet_with("  - {dir: {path: /srv/x}}\n", &[]);
     let without = bare(&cluster, |_, facts| {
         facts.systemd = false;
         ["systemctl", "systemd-run"].iter().for_each(|command| {
@@ -48,7 +48,7 @@ fn hosts_that_cannot_be_changed_are_refused() {
 /// What is declared no more is named once, and stays.
 #[test]
 fn what_left_the_file_is_named() {
-    let cluster = of("  - {dir: {path: /srv/x}}\n", &[]);
+    let cluster = fleet_with("  - {dir: {path: /srv/x}}\n", &[]);
     let mut seen = bare(&cluster, |_, _| {});
     let path = "/var/lib/kokctl/managed";
     let mut had = nothing(&fleet_looks(&cluster).unwrap()["a"]);
@@ -97,7 +97,7 @@ fn two_archives_have_no_path_in_common() {
     let member = |path: &str| Member { path: path.to_owned(), kind: MemberKind::File { mode: 0o644, sha256: "0a".repeat(32) } };
     let cluster = |paths: [&[&str]; 2]| {
         let entries = "  - {name: one, archive: {into: /opt/app, source: one.tar}}\n  - {name: two, archive: {into: /opt/app/sub, source: two.tar}}\n";
-        let mut cluster = of(entries, &[]);
+        let mut cluster = fleet_with(entries, &[]);
         for (entry, paths) in cluster.resources.entries.iter_mut().zip(paths) {
             let Wish::Archive { payload, contents, .. } = &mut entry.wish else { panic!("{entry:?}") };
             payload.held = Some(Held { path: "/files/it.tar".to_owned(), size: 1, sha256: "0b".repeat(32) });

@@ -1,7 +1,7 @@
 //! Every certificate of a host, and whether what runs has it.
 
 use kok_pki::{AuthorityKind, inspect_certificate};
-use kok_tasks::in_use::{self, Held, Running, Signer, Urgency};
+use kok_tasks::in_use::{self, CertificateInUse, Held, Signer, Urgency};
 
 use crate::support::NOW;
 use crate::support::world::World;
@@ -10,14 +10,14 @@ const DAY: i64 = 24 * 60 * 60;
 
 fn held(world: &World, host: &str) -> Vec<Held> {
     let of = world.cluster.host(host).unwrap();
-    in_use::of(&world.cluster, of, &world.look(host, in_use::looks(&world.cluster, of).iter()))
+    in_use::held_certificates(&world.cluster, of, &world.look(host, in_use::looks(&world.cluster, of).iter()))
 }
 
 fn one(world: &World, host: &str, name: &str) -> Held {
     held(world, host).into_iter().find(|it| it.name == name).unwrap_or_else(|| panic!("{host} has no {name}"))
 }
 
-fn running(world: &World, name: &str) -> Running {
+fn running(world: &World, name: &str) -> CertificateInUse {
     let of = world.cluster.host("cp1").unwrap();
     one(world, "cp1", name).running(&world.cluster, &world.look("cp1", in_use::looks(&world.cluster, of).iter()), None)
 }
@@ -57,14 +57,14 @@ fn no_key_is_asked_for() {
 #[test]
 fn a_program_that_has_not_read_the_file_is_found() {
     let mut world = World::converged();
-    assert_eq!(running(&world, "scheduler.conf"), Running::Has("started after it".to_owned()));
+    assert_eq!(running(&world, "scheduler.conf"), CertificateInUse::Has("started after it".to_owned()));
     let text = world.hosts["cp1"].paths["/etc/kubernetes/scheduler.conf"].content.clone();
     world.host("cp1").now += 5;
     world.host("cp1").write("/etc/kubernetes/scheduler.conf", 0o600, &text);
-    assert!(matches!(running(&world, "scheduler.conf"), Running::Lacks(why) if why.starts_with("kube-scheduler was started on ")));
-    assert_eq!(running(&world, "admin.conf"), Running::Nobody);
+    assert!(matches!(running(&world, "scheduler.conf"), CertificateInUse::Lacks(why) if why.starts_with("kube-scheduler was started on ")));
+    assert_eq!(running(&world, "admin.conf"), CertificateInUse::Nobody);
     world.host("cp1").programs.clear();
-    assert_eq!(running(&world, "scheduler.conf"), Running::Unknown("kube-scheduler does not run".to_owned()));
+    assert_eq!(running(&world, "scheduler.conf"), CertificateInUse::Unknown("kube-scheduler does not run".to_owned()));
 }
 
 #[test]
@@ -76,10 +76,10 @@ fn what_is_shown_at_a_port_is_compared_with_the_file() {
     let seen = world.look("cp1", in_use::looks(&world.cluster, of).iter());
     let (own, other) = (one(&world, "cp1", "etcd/server"), one(&world, "cp1", "etcd/peer"));
     let said = |shown| own.running(&world.cluster, &seen, Some(&shown));
-    assert_eq!(said(own.facts.clone()), Running::Has("shown".to_owned()));
-    assert!(matches!(said(other.facts.clone()), Running::Lacks(why) if why.starts_with("etcd shows one that ends on ")));
+    assert_eq!(said(own.facts.clone()), CertificateInUse::Has("shown".to_owned()));
+    assert!(matches!(said(other.facts.clone()), CertificateInUse::Lacks(why) if why.starts_with("etcd shows one that ends on ")));
     // Where nobody can look, the start of the program still says something.
-    assert_eq!(said(Err("sshd forwards nothing".to_owned())), Running::Has("started after it".to_owned()));
+    assert_eq!(said(Err("sshd forwards nothing".to_owned())), CertificateInUse::Has("started after it".to_owned()));
 }
 
 #[test]

@@ -31,7 +31,7 @@ struct Owner {
 }
 
 impl Owner {
-    fn of(names: &[AuthorityName]) -> Self {
+    fn with_authorities(names: &[AuthorityName]) -> Self {
         Self { names: names.to_vec(), authorities: Authorities::generate(&Policy::default(), now(), &mut System).unwrap() }
     }
 
@@ -101,7 +101,7 @@ fn step_names(world: &World) -> Vec<String> {
 #[test]
 fn a_cluster_comes_to_be_without_any_key_of_an_authority() {
     for mut cluster in [cluster(), highly_available(), own_etcd()] {
-        Owner::of(&AuthorityName::ALL).issue(&mut cluster);
+        Owner::with_authorities(&AuthorityName::ALL).issue(&mut cluster);
         assert_eq!(problems(&cluster), Vec::<String>::new());
         let world = World::bare_of(cluster).converge();
         assert!(world.plan().is_empty());
@@ -118,7 +118,7 @@ fn a_cluster_comes_to_be_without_any_key_of_an_authority() {
 fn one_authority_of_somebody_else_leaves_the_others_as_they_are() {
     for name in AuthorityName::ALL {
         let mut cluster = highly_available();
-        Owner::of(&[name]).issue(&mut cluster);
+        Owner::with_authorities(&[name]).issue(&mut cluster);
         assert_eq!(problems(&cluster), Vec::<String>::new());
         let world = World::bare_of(cluster).converge();
         assert!(world.plan().is_empty(), "{name:?}");
@@ -133,7 +133,7 @@ fn one_authority_of_somebody_else_leaves_the_others_as_they_are() {
 #[test]
 fn what_is_issued_anew_replaces_what_is_there_and_starts_what_has_read_it() {
     let mut cluster = cluster();
-    let owner = Owner::of(&AuthorityName::ALL);
+    let owner = Owner::with_authorities(&AuthorityName::ALL);
     owner.issue(&mut cluster);
     let mut world = World::bare_of(cluster).converge();
     owner.issue(&mut world.cluster);
@@ -159,7 +159,7 @@ fn what_is_issued_anew_replaces_what_is_there_and_starts_what_has_read_it() {
 #[test]
 fn a_host_that_lost_the_record_of_the_founding_gets_it_again() {
     let mut cluster = cluster();
-    Owner::of(&AuthorityName::ALL).issue(&mut cluster);
+    Owner::with_authorities(&AuthorityName::ALL).issue(&mut cluster);
     for (mut world, is_missed) in [(World::bare_of(cluster).converge(), true), (World::converged(), false)] {
         world.hosts.values_mut().for_each(|host| drop(host.paths.remove(FOUNDED)));
         let plan = world.plan();
@@ -175,7 +175,7 @@ fn a_host_that_lost_the_record_of_the_founding_gets_it_again() {
 #[test]
 fn members_that_are_units_are_started_with_what_is_issued_anew() {
     let mut cluster = own_etcd();
-    let owner = Owner::of(&AuthorityName::ALL);
+    let owner = Owner::with_authorities(&AuthorityName::ALL);
     owner.issue(&mut cluster);
     let mut world = World::bare_of(cluster).converge();
     owner.issue(&mut world.cluster);
@@ -197,7 +197,7 @@ fn members_that_are_units_are_started_with_what_is_issued_anew() {
 #[test]
 fn a_founding_goes_on_where_workers_alone_have_their_certificates() {
     let mut cluster = highly_available();
-    Owner::of(&[AuthorityName::Kubernetes]).issue(&mut cluster);
+    Owner::with_authorities(&[AuthorityName::Kubernetes]).issue(&mut cluster);
     let mut world = World::bare_of(cluster);
     let plan = world.plan();
     let ahead = ["worker1/host/claim", "worker1/kubeadm-configuration/folder", "worker1/certificates/set"];
@@ -214,7 +214,7 @@ fn a_founding_goes_on_where_workers_alone_have_their_certificates() {
 #[test]
 fn what_is_missing_is_said_with_what_it_has_to_be() {
     let mut cluster = cluster();
-    Owner::of(&AuthorityName::ALL).issue(&mut cluster);
+    Owner::with_authorities(&AuthorityName::ALL).issue(&mut cluster);
     for host in cluster.hosts.clone() {
         for path in issued::paths(&cluster, &host) {
             let mut cluster = cluster.clone();
@@ -234,7 +234,7 @@ fn what_is_missing_is_said_with_what_it_has_to_be() {
 #[test]
 fn what_could_not_do_its_work_is_said() {
     let mut good = cluster();
-    let owner = Owner::of(&AuthorityName::ALL);
+    let owner = Owner::with_authorities(&AuthorityName::ALL);
     owner.issue(&mut good);
     let put = |path: &str, text: Secret| {
         let mut cluster = good.clone();
@@ -244,7 +244,7 @@ fn what_could_not_do_its_work_is_said() {
     };
     let file = |host: &str, path: &str| good.settings.certificates.issued.as_ref().unwrap().file(host, path).unwrap().clone();
     let identity = kok_tasks::identity::control_plane(&good, good.control_planes().next().unwrap());
-    let other = Owner::of(&AuthorityName::ALL);
+    let other = Owner::with_authorities(&AuthorityName::ALL);
     let short = Profile { sans: Vec::new(), ..Leaf::ApiServer.profile(&identity) };
     for (said, expected) in [
         (put("pki/apiserver.key", file("cp1", "pki/front-proxy-client.key")), "the key beside it is another one's"),
@@ -279,7 +279,7 @@ fn who_keeps_a_key_is_not_changed_by_an_edited_file() {
     let told = |world: &World| format!("{:?}", world.try_plan().map(|plan| plan.steps().count()).unwrap_err());
     assert!(told(&world).contains("/etc/kubernetes/pki/ca.key is there"), "{}", told(&world));
     let mut cluster = cluster();
-    Owner::of(&[AuthorityName::FrontProxy]).issue(&mut cluster);
+    Owner::with_authorities(&[AuthorityName::FrontProxy]).issue(&mut cluster);
     let mut world = World::bare_of(cluster).converge();
     world.cluster.settings.certificates.authorities.clear();
     let said = told(&world);
@@ -289,7 +289,7 @@ fn who_keeps_a_key_is_not_changed_by_an_edited_file() {
 #[test]
 fn it_is_known_when_what_was_issued_ends() {
     let mut cluster = cluster();
-    Owner::of(&AuthorityName::ALL).issue(&mut cluster);
+    Owner::with_authorities(&AuthorityName::ALL).issue(&mut cluster);
     let ends: Vec<_> = cluster.hosts.iter().flat_map(|host| issued::ends(&cluster, host)).collect();
     assert_eq!(ends.len(), 7 + 5 + 2, "no key ends: {ends:?}");
     assert!(ends.iter().all(|(_, end)| *end == NOW + 365 * 24 * 60 * 60), "{ends:?}");

@@ -6,7 +6,7 @@ use kok_tasks::encryption::{Layout, Provider};
 use kok_tasks::observe::Kind;
 use kok_tasks::plan::{encryption_change, key_to_encrypt_with};
 
-use crate::bootstrap::told;
+use crate::bootstrap::refusal_text;
 use crate::support::change_encryption::{are_killed, chosen, driven, is_done, made, seen, with, world_of};
 use crate::support::world::World;
 use crate::support::{NOW, own_etcd_of_three};
@@ -108,7 +108,7 @@ fn a_founding_makes_no_key_and_who_has_lost_the_file_gets_it() {
 
 #[test]
 fn what_keeps_it_from_being_changed_is_said() {
-    let refused = |world: &World| told(&encryption_change(&world.cluster, &seen(world), NOW).expect_err("nothing is refused"));
+    let refused = |world: &World| refusal_text(&encryption_change(&world.cluster, &seen(world), NOW).expect_err("nothing is refused"));
     let mut world = on_the_way(THREE, SECRETS, KMS);
     world.host("cp2").paths.remove("/run/kms/vault.sock");
     let said = refused(&world);
@@ -127,7 +127,7 @@ fn what_keeps_it_from_being_changed_is_said() {
 /// The cluster that runs is never brought there by `apply`, and the plugin's keys are its own.
 #[test]
 fn neither_apply_nor_a_rotation_changes_who_encrypts() {
-    let says = |from: &str, to: &str| told(&kok_tasks::preconditions::check(&with(THREE, to), &on_the_way(THREE, from, to).seen()));
+    let says = |from: &str, to: &str| refusal_text(&kok_tasks::preconditions::check(&with(THREE, to), &on_the_way(THREE, from, to).seen()));
     let said = says(SECRETS, KMS);
     assert!(said.contains("cluster.yaml:"), "where the file asks for it: {said}");
     assert!(
@@ -138,7 +138,7 @@ fn neither_apply_nor_a_rotation_changes_who_encrypts() {
     assert!(said.contains("encrypts with the KMS plugin vault, the file asks for secretbox"), "{said}");
     assert!(says(KMS, MOVED).contains("the file asks for the KMS plugin vault, reached otherwise"));
     assert!(says(KMS, OFF).contains("the file does not ask for it"));
-    let said = told(&key_to_encrypt_with(&with(THREE, KMS), &seen(&on_the_way(THREE, KMS, KMS)), NOW).unwrap_err());
+    let said = refusal_text(&key_to_encrypt_with(&with(THREE, KMS), &seen(&on_the_way(THREE, KMS, KMS)), NOW).unwrap_err());
     assert!(said.contains("the KMS plugin vault has the keys, and replaces them itself") && said.contains("kubectl replace"), "{said}");
     let silent = kok_tasks::preconditions::warnings(&with(THREE, KMS), &world_of(THREE, KMS).seen());
     assert_eq!(silent.iter().filter(|it| it.what == "the KMS plugin vault does not listen").count(), 3, "{silent:?}");
@@ -193,7 +193,7 @@ fn values_of_a_plugin_that_nobody_names_are_found_before_anything_is_changed() {
     world.api.stored.insert(("secrets".to_owned(), Provider::Kms(plugin)), 3);
     let mut seen = seen(&world);
     seen.add_observations("cp1", world.look("cp1", [kok_tasks::observe::Look::EncryptedValues].into_iter()));
-    let said = told(&encryption_change(&world.cluster, &seen, NOW).unwrap_err());
+    let said = refusal_text(&encryption_change(&world.cluster, &seen, NOW).unwrap_err());
     assert!(said.contains("encrypted by the KMS plugin vault, which no control plane names"), "{said}");
 }
 
@@ -202,7 +202,7 @@ fn values_of_a_plugin_that_nobody_names_are_found_before_anything_is_changed() {
 fn apply_waits_while_a_plugin_is_left() {
     let mut world = on_the_way(THREE, KMS, SECRETS);
     assert!(!driven(&mut world, 0, 4));
-    let said = told(&kok_tasks::preconditions::check(&world.cluster, &world.seen()));
+    let said = refusal_text(&kok_tasks::preconditions::check(&world.cluster, &world.seen()));
     assert!(said.contains("the KMS plugin vault"), "{said}");
 }
 

@@ -12,7 +12,7 @@ fn changes(world: &World) -> Vec<String> {
     world.plan().changes().map(|(step, _)| step.id.to_string()).collect()
 }
 
-fn of(host: &str) -> Vec<String> {
+fn files_of(host: &str) -> Vec<String> {
     FILES.map(|file| format!("{host}/{file}")).to_vec()
 }
 
@@ -46,12 +46,12 @@ fn another_one_is_replaced_and_nothing_is_started() {
     for text in ["nothing", &of_other] {
         let mut world = World::converged();
         world.host("worker1").write(KUBELET_SERVING, 0o644, text);
-        assert_eq!(changes(&world), of("worker1"), "{text}");
+        assert_eq!(changes(&world), files_of("worker1"), "{text}");
     }
     for missing in [KUBELET_SERVING, KUBELET_SERVING_KEY] {
         let mut world = World::converged();
         world.host("worker1").paths.remove(missing);
-        assert_eq!(changes(&world), of("worker1"), "{missing}");
+        assert_eq!(changes(&world), files_of("worker1"), "{missing}");
     }
 }
 
@@ -62,7 +62,7 @@ fn another_address_is_another_certificate() {
     let worker = world.cluster.hosts.iter_mut().find(|host| host.name == "worker1").unwrap();
     worker.address = "10.20.0.99".parse().unwrap();
     let changes = changes(&world);
-    assert!(of("worker1").iter().all(|step| changes.contains(step)), "{changes:?}");
+    assert!(files_of("worker1").iter().all(|step| changes.contains(step)), "{changes:?}");
 }
 
 /// What the user has a kubelet show stands elsewhere, and is his.

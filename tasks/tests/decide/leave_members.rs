@@ -8,7 +8,7 @@ use kok_tasks::observe::{EtcdState, Look};
 use kok_tasks::plan::{Leaving, Making, Plan, Refusal, leave, looks_beside, reset_looks};
 use kok_tasks::preconditions;
 
-use crate::bootstrap::{bare, told};
+use crate::bootstrap::{bare, refusal_text};
 use crate::support::world::World;
 use crate::support::{cluster_of, step_id};
 
@@ -96,9 +96,9 @@ fn several_leave_one_after_the_other_and_what_is_left_goes_on() {
 #[test]
 fn an_even_number_is_asked_for_by_its_name() {
     let world = three();
-    let refused = told(&leaving(&world, &["cp2"], (&[], false)).unwrap_err());
+    let refused = refusal_text(&leaving(&world, &["cp2"], (&[], false)).unwrap_err());
     assert!(refused.contains("etcd would be left with 2 members") && refused.contains("--yes-even"), "{refused}");
-    let refused = told(&leaving(&world, &["cp1", "cp2", "cp3"], (&[], true)).unwrap_err());
+    let refused = refusal_text(&leaving(&world, &["cp1", "cp2", "cp3"], (&[], true)).unwrap_err());
     assert!(refused.contains("no control plane would be left"), "{refused}");
 }
 
@@ -131,7 +131,7 @@ fn one_that_comes_back_with_its_data_is_refused() {
     world.api.started.remove("cp2");
     world.api.nodes.remove("cp2");
     world.host("cp2").units.get_mut("kubelet.service").unwrap().active = "inactive".into();
-    let refused = told(&world.try_plan().unwrap_err());
+    let refused = refusal_text(&world.try_plan().unwrap_err());
     assert!(
         refused.contains("its member of etcd was taken out of the cluster") && refused.contains("kokctl replace -f FILE cp2"),
         "{refused}"
@@ -151,7 +151,7 @@ fn a_removal_that_is_cut_off_anywhere_is_gone_on_with() {
         let mut world = begun.clone();
         let plan = leaving(&world, &["cp1"], (&[], true)).unwrap();
         world.carry_out_some(&plan, most);
-        let rest = leaving(&world, &["cp1"], (&[], true)).unwrap_or_else(|refusals| panic!("after {most}: {}", told(&refusals)));
+        let rest = leaving(&world, &["cp1"], (&[], true)).unwrap_or_else(|refusals| panic!("after {most}: {}", refusal_text(&refusals)));
         world.carry_out_all(&rest);
         assert_eq!(world.api.members, ["cp2", "cp3"], "after {most}");
         assert!(!world.api.nodes.contains_key("cp1"));
@@ -165,7 +165,7 @@ fn nobody_removes_the_address_that_all_ask() {
     let map = world.api.objects.get_mut("ConfigMap/kube-system/kubeadm-config").unwrap();
     let text = map["data"]["ClusterConfiguration"].as_str().unwrap().replace("lb-apiserver.kubernetes.local:6443", "10.20.0.11:6443");
     map["data"]["ClusterConfiguration"] = text.into();
-    let refused = told(&leaving(&world, &["cp1"], (&[], true)).unwrap_err());
+    let refused = refusal_text(&leaving(&world, &["cp1"], (&[], true)).unwrap_err());
     assert!(refused.contains("the whole cluster asks the API at the address of cp1"), "{refused}");
     assert!(leaving(&world, &["cp2"], (&[], true)).is_ok());
 }
@@ -182,7 +182,10 @@ fn what_would_keep_a_host_from_joining_anew_is_known_before() {
         }
         seen.add_observations("cp1", world.look("cp1", [Look::Kubernetes].into_iter()));
         let leaving = ["cp2".to_owned()];
-        (told(&preconditions::check(&world.cluster, &seen)), told(&preconditions::check_beside(&world.cluster, &seen, &leaving)))
+        (
+            refusal_text(&preconditions::check(&world.cluster, &seen)),
+            refusal_text(&preconditions::check_beside(&world.cluster, &seen, &leaving)),
+        )
     };
     let (of_apply, beside) = said(&world);
     assert!(of_apply.contains("its member of etcd has lost its data"), "{of_apply}");

@@ -11,7 +11,7 @@ use kok_tasks::operations::{API_SERVER_MANIFEST, Component, EndApiServer, Operat
 use kok_tasks::resources::Act;
 use kok_tasks::script::{Fragment, Part};
 
-use crate::operations::{keep, put, said};
+use crate::operations::{diff_text, keep, put};
 use crate::support::shell::{Folder, SHELLS, run};
 
 const ETCD: &str = "/etc/kubernetes/manifests/etcd.yaml";
@@ -39,13 +39,13 @@ fn what_kubeadm_wrote_is_known_by_its_record() {
         seen
     };
     let record = |source: &str| Some(format!("{source}  configuration\n{}  {ETCD}\n", sha256(b"m")));
-    assert_eq!(said(&operation, &Observations::default()), "unseen");
-    assert_eq!(said(&operation, &seen(Some("m"), record("s1"))), "same");
-    assert_eq!(said(&operation, &seen(None, record("s1"))), format!("{ETCD} does not exist"));
-    assert_eq!(said(&operation, &seen(Some("m"), None)), "it is not known who wrote it");
-    assert_eq!(said(&operation, &seen(Some("m"), record("s2"))), "it was made from another configuration");
-    assert_eq!(said(&operation, &seen(Some("changed"), record("s1"))), format!("{ETCD} was changed by hand"));
-    assert_eq!(said(&operation, &seen(Some("m"), Some("garbage".into()))), "it was made from another configuration");
+    assert_eq!(diff_text(&operation, &Observations::default()), "unseen");
+    assert_eq!(diff_text(&operation, &seen(Some("m"), record("s1"))), "same");
+    assert_eq!(diff_text(&operation, &seen(None, record("s1"))), format!("{ETCD} does not exist"));
+    assert_eq!(diff_text(&operation, &seen(Some("m"), None)), "it is not known who wrote it");
+    assert_eq!(diff_text(&operation, &seen(Some("m"), record("s2"))), "it was made from another configuration");
+    assert_eq!(diff_text(&operation, &seen(Some("changed"), record("s1"))), format!("{ETCD} was changed by hand"));
+    assert_eq!(diff_text(&operation, &seen(Some("m"), Some("garbage".into()))), "it was made from another configuration");
 }
 
 #[test]
@@ -60,10 +60,10 @@ fn what_others_may_write_is_written_anew() {
         seen
     };
     for mode in [0o600, 0o644, 0o444] {
-        assert_eq!(said(&operation, &seen(mode, 0)), "same", "{mode:o}");
+        assert_eq!(diff_text(&operation, &seen(mode, 0)), "same", "{mode:o}");
     }
     for (mode, user, told) in [(0o666, 0, "0666 and owner 0"), (0o620, 0, "0620 and owner 0"), (0o600, 65534, "0600 and owner 65534")] {
-        assert_eq!(said(&operation, &seen(mode, user)), format!("{ETCD} may be written by others than root: it has mode {told}"));
+        assert_eq!(diff_text(&operation, &seen(mode, user)), format!("{ETCD} may be written by others than root: it has mode {told}"));
     }
     let Act::Script(fragment) = operation.act(&Change::new(ChangeKind::Write, "")) else { panic!("no script") };
     let script = script(&fragment);
@@ -173,11 +173,11 @@ fn an_api_server_has_ended_when_nothing_of_it_runs() {
         seen
     };
     let end = Operation::EndApiServer(EndApiServer);
-    assert_eq!(said(&end, &Observations::default()), "unseen");
+    assert_eq!(diff_text(&end, &Observations::default()), "unseen");
     let others = ["kube-scheduler", "kube-controller-manager"];
-    assert_eq!(said(&end, &seen(None, &others)), "same");
-    assert_eq!(said(&end, &seen(None, &[API_SERVER])), "it ends what it was asked");
-    assert_eq!(said(&end, &seen(Some("m"), &others)), "whoever asks it would wait in vain once its member has left etcd");
+    assert_eq!(diff_text(&end, &seen(None, &others)), "same");
+    assert_eq!(diff_text(&end, &seen(None, &[API_SERVER])), "it ends what it was asked");
+    assert_eq!(diff_text(&end, &seen(Some("m"), &others)), "whoever asks it would wait in vain once its member has left etcd");
     assert!(matches!(end.act(&Change::new(ChangeKind::Remove, "")), Act::Until { give_up: None, .. }));
 }
 
@@ -190,13 +190,13 @@ fn a_control_plane_rests_when_its_kubelet_does_and_all_but_etcd_has_ended() {
         Observations { programs: Some(programs), units: [("kubelet.service".to_owned(), kubelet)].into(), ..Observations::default() }
     };
     let rests = Operation::PlaneRests(PlaneRests::default());
-    assert_eq!(said(&rests, &Observations::default()), "unseen");
-    assert_eq!(said(&rests, &seen("inactive", &["etcd"])), "same");
+    assert_eq!(diff_text(&rests, &Observations::default()), "unseen");
+    assert_eq!(diff_text(&rests, &seen("inactive", &["etcd"])), "same");
     for active in ["active", "activating"] {
-        assert_eq!(said(&rests, &seen(active, &["etcd"])), "it would start anew what is ended, and each manifest for itself");
+        assert_eq!(diff_text(&rests, &seen(active, &["etcd"])), "it would start anew what is ended, and each manifest for itself");
     }
     for program in [API_SERVER, "kube-controller-manager", "kube-scheduler"] {
         let because = format!("{program} would have its port yet when the kubelet starts another one");
-        assert_eq!(said(&rests, &seen("inactive", &["etcd", program])), because);
+        assert_eq!(diff_text(&rests, &seen("inactive", &["etcd", program])), because);
     }
 }

@@ -7,7 +7,7 @@ use kok_tasks::given::Given;
 use kok_tasks::observe::{Annotations, Observations};
 use kok_tasks::operations::{MarkNode, Operation};
 
-use crate::operations::{ready, said};
+use crate::operations::{diff_text, ready};
 use crate::support::world::World;
 
 const RACK: &str = "example.com/rack";
@@ -44,7 +44,7 @@ fn who_says_nothing_of_annotations_lacks_none() {
         back: Given::default(),
     };
     let with = |annotations: Option<Annotations>| {
-        said(&Operation::MarkNode(mark.clone()), &Observations { node_annotations: annotations, ..ready(&[], &[]) })
+        diff_text(&Operation::MarkNode(mark.clone()), &Observations { node_annotations: annotations, ..ready(&[], &[]) })
     };
     let of = |value: &str| Some(Ok([("a".to_owned(), [(RACK.to_owned(), value.to_owned())].into())].into()));
     assert_eq!(with(of("7")), "same");

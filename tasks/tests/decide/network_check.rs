@@ -5,18 +5,25 @@ mod sample;
 use std::collections::BTreeMap;
 
 use kok_tasks::observe::Observations;
-use kok_tasks::operations::{ApplyManifest, NETWORK_CHECK_NAMESPACE, NetworkCheck, Operation, Stage};
+use kok_tasks::operations::{ApplyManifest, NETWORK_CHECK_NAMESPACE, NetworkCheck, NetworkCheckStage, Operation};
 use serde_json::{Value, json};
 
 use crate::convergence::left;
-use crate::operations::{ready, said};
+use crate::operations::{diff_text, ready};
 use crate::support::cluster;
 use crate::support::world::World;
 
 #[test]
 fn the_network_is_proven_by_every_answer() {
     let nodes = || vec!["a".to_owned(), "b".to_owned()];
-    let of = |proxy| NetworkCheck { stage: Stage::Answer, network: "sum".into(), nodes: nodes(), askers: nodes(), families: 1, proxy };
+    let of = |proxy| NetworkCheck {
+        stage: NetworkCheckStage::Answer,
+        network: "sum".into(),
+        nodes: nodes(),
+        askers: nodes(),
+        families: 1,
+        proxy,
+    };
     let check = Operation::NetworkCheck(of(true));
     let answers = |count: usize, ok: bool| json!(vec![json!({"target": "http://x/", "ok": ok, "error": "timed out"}); count]).to_string();
     let seen = |a: Option<String>, b: Option<String>| {
@@ -24,33 +31,36 @@ fn the_network_is_proven_by_every_answer() {
         Observations { network_check: Some(reports.collect()), ..ready(&[], &[]) }
     };
     let good = || Some(answers(3, true));
-    assert_eq!(said(&check, &ready(&[], &[])), "unseen");
-    assert_eq!(said(&check, &seen(good(), good())), "same");
-    assert_eq!(said(&check, &seen(good(), None)), "the pod of node b has not reported");
-    assert!(said(&check, &seen(good(), Some("Error from server".into()))).contains("could not be asked: Error from server"));
-    assert_eq!(said(&check, &seen(None, None)), "the pods of the nodes a, b have not reported", "all that have not");
+    assert_eq!(diff_text(&check, &ready(&[], &[])), "unseen");
+    assert_eq!(diff_text(&check, &seen(good(), good())), "same");
+    assert_eq!(diff_text(&check, &seen(good(), None)), "the pod of node b has not reported");
+    assert!(diff_text(&check, &seen(good(), Some("Error from server".into()))).contains("could not be asked: Error from server"));
+    assert_eq!(diff_text(&check, &seen(None, None)), "the pods of the nodes a, b have not reported", "all that have not");
     let refused = || Some("Error from server: refused".to_owned());
     let none_asked = "the pods of the nodes a, b could not be asked; of the first: Error from server: refused";
-    assert_eq!(said(&check, &seen(refused(), refused())), none_asked);
-    assert!(said(&check, &seen(Some(answers(2, true)), good())).contains("asked at 2 of 3 addresses"));
+    assert_eq!(diff_text(&check, &seen(refused(), refused())), none_asked);
+    assert!(diff_text(&check, &seen(Some(answers(2, true)), good())).contains("asked at 2 of 3 addresses"));
     let both = Operation::NetworkCheck(NetworkCheck { families: 2, ..of(true) });
-    assert!(said(&both, &seen(good(), good())).contains("asked at 3 of 5 addresses"), "each at both of its addresses");
-    assert_eq!(said(&both, &seen(Some(answers(5, true)), Some(answers(5, true)))), "same");
-    assert_eq!(said(&check, &seen(Some(answers(3, false)), good())), "from node a, http://x/ does not answer: timed out");
+    assert!(diff_text(&both, &seen(good(), good())).contains("asked at 3 of 5 addresses"), "each at both of its addresses");
+    assert_eq!(diff_text(&both, &seen(Some(answers(5, true)), Some(answers(5, true)))), "same");
+    assert_eq!(diff_text(&check, &seen(Some(answers(3, false)), good())), "from node a, http://x/ does not answer: timed out");
     let without = Operation::NetworkCheck(of(false));
     let because = "there is no kube-proxy (kube_proxy_remove), so the network has to carry Services";
-    assert!(said(&without, &seen(Some(answers(3, false)), good())).ends_with(because));
+    assert!(diff_text(&without, &seen(Some(answers(3, false)), good())).ends_with(because));
     let of_pod = answers(3, false).replace("http://x/", "http://10.233.64.2:8080/");
-    assert!(said(&without, &seen(Some(of_pod), good())).ends_with("10.233.64.2:8080/ does not answer: timed out"), "that is no Service");
+    assert!(
+        diff_text(&without, &seen(Some(of_pod), good())).ends_with("10.233.64.2:8080/ does not answer: timed out"),
+        "that is no Service"
+    );
     let of_pod = answers(3, false).replace("http://x/", "http://[fd00:64::2]:8080/");
-    assert!(said(&without, &seen(Some(of_pod), good())).ends_with("[fd00:64::2]:8080/ does not answer: timed out"), "nor that");
+    assert!(diff_text(&without, &seen(Some(of_pod), good())).ends_with("[fd00:64::2]:8080/ does not answer: timed out"), "nor that");
     let record = |text: &str| Observations {
         network_check: Some(BTreeMap::new()),
         ..ready(&[("ConfigMap/kube-system/kokctl", json!({"data": {"network-check": text}}))], &[])
     };
-    assert_eq!(said(&check, &record("b=u\na=u\nnetwork=sum")), "same", "a proof that was recorded holds");
-    assert_ne!(said(&check, &record("a=u\nb=other\nnetwork=sum")), "same", "another node of the same name");
-    assert_ne!(said(&check, &record("a=u\nb=u\nnetwork=other")), "same", "another network");
+    assert_eq!(diff_text(&check, &record("b=u\na=u\nnetwork=sum")), "same", "a proof that was recorded holds");
+    assert_ne!(diff_text(&check, &record("a=u\nb=other\nnetwork=sum")), "same", "another node of the same name");
+    assert_ne!(diff_text(&check, &record("a=u\nb=u\nnetwork=other")), "same", "another network");
 }
 
 /// Removed a moment ago, and made again at once: as long as no controller manager leads, what is in the namespace stays as it was.
@@ -58,19 +68,19 @@ fn the_network_is_proven_by_every_answer() {
 fn pods_in_a_namespace_that_goes_are_none() {
     let manifest = ApplyManifest { what: "it", text: String::new(), namespace: NETWORK_CHECK_NAMESPACE, name: "network-check" };
     let daemon = json!({"metadata": {"annotations": {"kokctl.io/source-sha256": manifest.sum()}}});
-    let with = |stage: &Stage, namespace: Value| {
+    let with = |stage: &NetworkCheckStage, namespace: Value| {
         let nodes = vec!["a".to_owned()];
         let check =
             NetworkCheck { stage: stage.clone(), network: "sum".into(), nodes: nodes.clone(), askers: nodes, families: 1, proxy: true };
         let objects = [("DaemonSet/kokctl-network-check/network-check", daemon.clone()), ("Namespace//kokctl-network-check", namespace)];
-        said(&Operation::NetworkCheck(check), &ready(&objects, &[]))
+        diff_text(&Operation::NetworkCheck(check), &ready(&objects, &[]))
     };
     let (there, goes) = (json!({"metadata": {}}), json!({"metadata": {"deletionTimestamp": "x"}}));
-    let deploy = Stage::Deploy(manifest);
+    let deploy = NetworkCheckStage::Deploy(manifest);
     assert_eq!(with(&deploy, there), "same");
     assert_eq!(with(&deploy, goes.clone()), "the namespace kokctl-network-check is being removed");
     // What they say, they say of the network that was there before.
-    assert_eq!(with(&Stage::Answer, goes), "its pods are being removed");
+    assert_eq!(with(&NetworkCheckStage::Answer, goes), "its pods are being removed");
 }
 
 #[test]

@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 
 use kok_tasks::change::Verdict;
 use kok_tasks::facts;
-use kok_tasks::facts::Selinux;
+use kok_tasks::facts::SelinuxMode;
 use kok_tasks::observe::{
     ApiServerState, EtcdState, Firewall, ImageStore, Kind, KubernetesState, Look, Looks, ModuleState, Nonce, Observations, ParseError,
     PathState, TimeTracking, parse, probe_script, sections,
@@ -210,7 +210,7 @@ fn rocky() -> Vec<u8> {
 #[test]
 fn a_host_of_the_rhel_family_is_known_by_its_facts() {
     let facts = facts::parse(&nonce(), &rocky()).unwrap();
-    assert!(facts.distribution().is_some_and(|family| family.name == "RHEL") && facts.selinux == Selinux::Enforcing);
+    assert!(facts.distribution().is_some_and(|family| family.name == "RHEL") && facts.selinux == SelinuxMode::Enforcing);
     assert_eq!((facts.os_id.as_str(), facts.os_version.as_str()), ("rocky", "9.4"));
     let seen = read(&rocky());
     let Some(Firewall::Firewalld(firewalld)) = seen.firewall else { panic!("{:?}", seen.firewall) };

@@ -18,7 +18,7 @@ use serde_json::{Value, json};
 
 use crate::support::world::World;
 
-pub(crate) fn said(operation: &Operation, seen: &Observations) -> String {
+pub(crate) fn diff_text(operation: &Operation, seen: &Observations) -> String {
     match operation.diff(seen) {
         Verdict::Same => "same".to_owned(),
         Verdict::Unseen => "unseen".to_owned(),
@@ -62,10 +62,10 @@ fn a_kubelet_runs_with_what_is_written() {
         seen.units.insert("kubelet.service".into(), UnitState { active: active.into(), started_microseconds, ..UnitState::default() });
         seen
     };
-    assert_eq!(said(&operation, &seen("active", 6_000_000)), "same");
-    assert_eq!(said(&operation, &seen("activating", 6_000_000)), "same", "systemd starts it");
-    assert_eq!(said(&operation, &seen("failed", 6_000_000)), "kubelet.service is failed");
-    assert_eq!(said(&operation, &seen("active", 4_000_000)), "/usr/local/bin/kubelet changed after kubelet.service was started");
+    assert_eq!(diff_text(&operation, &seen("active", 6_000_000)), "same");
+    assert_eq!(diff_text(&operation, &seen("activating", 6_000_000)), "same", "systemd starts it");
+    assert_eq!(diff_text(&operation, &seen("failed", 6_000_000)), "kubelet.service is failed");
+    assert_eq!(diff_text(&operation, &seen("active", 4_000_000)), "/usr/local/bin/kubelet changed after kubelet.service was started");
 }
 
 /// Neither one that ends at once is taken for one that runs, nor one that the kubelet has not started yet for one that needs nothing.
@@ -74,7 +74,7 @@ fn controllers_run_when_both_have_got_over_their_start() {
     let of = |programs: &[(&str, i128)]| {
         let programs = programs.iter().map(|(name, seconds)| ((*name).to_owned(), seconds * 1_000_000_000)).collect();
         let seen = Observations { programs: Some(programs), clock_nanoseconds: 10_000_000_000, ..Observations::default() };
-        said(&Operation::ControllersRun(ControllersRun), &seen)
+        diff_text(&Operation::ControllersRun(ControllersRun), &seen)
     };
     let (manager, scheduler) = ("kube-controller-manager", "kube-scheduler");
     assert_eq!(of(&[(manager, 7), (scheduler, 2)]), "same");
@@ -101,7 +101,7 @@ fn static_pods_are_settled_when_the_new_kubelet_has_made_them_anew_or_does_not()
         }
     };
     let (server, manager, scheduler) = ("kube-apiserver", "kube-controller-manager", "kube-scheduler");
-    let of = |seen: &Observations| said(&Operation::StaticPodsSettled(settled(false)), seen);
+    let of = |seen: &Observations| diff_text(&Operation::StaticPodsSettled(settled(false)), seen);
     let old = [(server, 5), (manager, 5), (scheduler, 5)];
     assert_eq!(of(&at(10, 14, &old)), "the new kubelet may still make kube-apiserver anew");
     assert_eq!(of(&at(10, 40, &old)), "same", "one that knows them makes nothing anew");
@@ -113,7 +113,7 @@ fn static_pods_are_settled_when_the_new_kubelet_has_made_them_anew_or_does_not()
     assert_eq!(of(&new), "same");
     let away = Observations { api_server: Some(ApiServerState::NotReady("[-]etcd failed".into())), ..new.clone() };
     assert_eq!(of(&away), "the API server is not ready yet: etcd");
-    let with_etcd = |seen: &Observations| said(&Operation::StaticPodsSettled(settled(true)), seen);
+    let with_etcd = |seen: &Observations| diff_text(&Operation::StaticPodsSettled(settled(true)), seen);
     assert_eq!(with_etcd(&new), "etcd does not run");
 }
 
@@ -123,7 +123,7 @@ fn a_kubelet_goes_on_when_it_has_got_over_its_start() {
     let again = |active: &str, started_microseconds: u64, restarts: u64| {
         let unit = UnitState { active: active.into(), started_microseconds, restarts, ..UnitState::default() };
         let units = [("kubelet.service".to_owned(), unit)].into();
-        said(&stays, &Observations { units, monotonic_microseconds: 10_000_000, ..Observations::default() })
+        diff_text(&stays, &Observations { units, monotonic_microseconds: 10_000_000, ..Observations::default() })
     };
     let of = |active: &str, started_microseconds: u64| again(active, started_microseconds, 0);
     assert_eq!(of("active", 7_000_000), "same");
@@ -135,7 +135,7 @@ fn a_kubelet_goes_on_when_it_has_got_over_its_start() {
     assert_eq!((again("active", 9_900_000, 1).as_str(), again("activating", 9_900_000, 1).as_str()), (ends, ends));
     // What was started just before the run is none of its matters, if it does not end again and again.
     assert_eq!((of("active", 8_500_000).as_str(), again("active", 8_500_000, 1).as_str()), ("same", ends));
-    assert_eq!(said(&stays, &Observations::default()), "unseen");
+    assert_eq!(diff_text(&stays, &Observations::default()), "unseen");
 }
 
 #[test]
@@ -144,7 +144,7 @@ fn what_keeps_an_api_server_away_is_told_and_does_not_change_from_look_to_look()
         let unit = UnitState { active: active.into(), started_microseconds, restarts, ..UnitState::default() };
         let units = [("kubelet.service".to_owned(), unit)].into();
         let api_server = Some(ApiServerState::NotReady("refused".to_owned()));
-        said(
+        diff_text(
             &Operation::ApiServerReady(ApiServerReady::default()),
             &Observations { units, api_server, monotonic_microseconds: 10_000_000, ..Observations::default() },
         )
@@ -181,15 +181,15 @@ pub(crate) fn with(state: KubernetesState) -> Observations {
 #[test]
 fn the_api_server_is_ready_when_it_says_so() {
     let operation = Operation::ApiServerReady(ApiServerReady::default());
-    assert_eq!(said(&operation, &Observations::default()), "unseen");
+    assert_eq!(diff_text(&operation, &Observations::default()), "unseen");
     let with = |state| Observations { api_server: Some(state), ..with(KubernetesState::Absent) };
-    assert_eq!(said(&operation, &with(ApiServerState::Ready)), "same");
-    assert_ne!(said(&operation, &with(ApiServerState::Absent)), "same");
+    assert_eq!(diff_text(&operation, &with(ApiServerState::Ready)), "same");
+    assert_ne!(diff_text(&operation, &with(ApiServerState::Absent)), "same");
     let refused = with(ApiServerState::NotReady("connection refused".into()));
-    assert!(said(&operation, &refused).contains("connection refused"));
+    assert!(diff_text(&operation, &refused).contains("connection refused"));
     let mut failed = refused;
     failed.units.get_mut("kubelet.service").unwrap().active = "failed".into();
-    assert!(said(&operation, &failed).starts_with("the kubelet is failed"));
+    assert!(diff_text(&operation, &failed).starts_with("the kubelet is failed"));
 }
 
 /// Where no cluster is yet, all is known; where one does not answer, nothing is but that.
@@ -224,8 +224,8 @@ fn member() -> EtcdMember {
 fn a_member_of_etcd_is_ready_with_all_others_and_a_vote() {
     let members = ["cp1", "cp2", "cp3"].map(str::to_owned).into();
     let operation = Operation::EtcdMemberReady(EtcdMemberReady { version: "3.7.0".into(), members, joining: Vec::new() });
-    let of = |state| said(&operation, &Observations { etcd: Some(state), ..Observations::default() });
-    assert_eq!(said(&operation, &Observations::default()), "unseen");
+    let of = |state| diff_text(&operation, &Observations { etcd: Some(state), ..Observations::default() });
+    assert_eq!(diff_text(&operation, &Observations::default()), "unseen");
     assert_eq!(of(EtcdState::Absent), "there is no etcd yet");
     assert_eq!(of(EtcdState::NotReady("x\nconnection refused".into())), "etcd does not answer: connection refused");
     let with = |change: &dyn Fn(&mut EtcdMember)| {
@@ -249,13 +249,13 @@ fn load_balancers_are_ready_on_every_node_that_should_have_one() {
     let operation = Operation::LoadBalancersReady(LoadBalancersReady { nodes: vec!["w1".into(), "w2".into()] });
     let of = |found: &[(&str, bool)]| {
         let load_balancers = Some(found.iter().map(|(node, ready)| ((*node).to_owned(), *ready)).collect());
-        said(&operation, &Observations { api_server: Some(ApiServerState::Ready), load_balancers, ..Observations::default() })
+        diff_text(&operation, &Observations { api_server: Some(ApiServerState::Ready), load_balancers, ..Observations::default() })
     };
     assert_eq!(of(&[("w1", true), ("w2", true), ("w3", false)]), "same");
     assert_eq!(of(&[("w1", true)]), "node w2 has no load balancer");
     assert_eq!(of(&[("w1", false), ("w2", true)]), "the load balancer of node w1 is not ready");
     let away = Observations { api_server: Some(ApiServerState::NotReady("refused".into())), ..Observations::default() };
-    assert_eq!(said(&operation, &away), "the API server does not answer yet");
+    assert_eq!(diff_text(&operation, &away), "the API server does not answer yet");
 }
 
 #[test]
@@ -263,16 +263,16 @@ fn nodes_and_workloads_are_ready_when_all_are() {
     let nodes = |names: &[&str], version: &str| {
         Operation::NodesReady(NodesReady { versions: names.iter().map(|name| ((*name).to_owned(), version.to_owned())).collect() })
     };
-    assert_eq!(said(&nodes(&["a"], "1.37.1"), &ready(&[], &[])), "same");
-    assert_eq!(said(&nodes(&["a", "b"], "1.37.1"), &ready(&[], &[])), "node b is not Ready: no network");
-    assert_eq!(said(&nodes(&["c"], "1.37.1"), &ready(&[], &[])), "node c does not exist");
-    assert_eq!(said(&nodes(&["a"], "1.37.2"), &ready(&[], &[])), "the kubelet of node a is v1.37.1");
+    assert_eq!(diff_text(&nodes(&["a"], "1.37.1"), &ready(&[], &[])), "same");
+    assert_eq!(diff_text(&nodes(&["a", "b"], "1.37.1"), &ready(&[], &[])), "node b is not Ready: no network");
+    assert_eq!(diff_text(&nodes(&["c"], "1.37.1"), &ready(&[], &[])), "node c does not exist");
+    assert_eq!(diff_text(&nodes(&["a"], "1.37.2"), &ready(&[], &[])), "the kubelet of node a is v1.37.1");
     let started =
         |name: &str, nanoseconds: i128| Observations { kubelets_started: [(name.to_owned(), nanoseconds)].into(), ..ready(&[], &[]) };
     let second = 1_000_000_000;
     let before = "the kubelet of node a has not said that it is Ready since it was started";
     for (name, at, is) in [("a", 78 * second, before), ("a", 78 * second - 1, "same"), ("a", 7, "same"), ("b", 78 * second, "same")] {
-        assert_eq!(said(&nodes(&["a"], "1.37.1"), &started(name, at)), is, "{name} {at}");
+        assert_eq!(diff_text(&nodes(&["a"], "1.37.1"), &started(name, at)), is, "{name} {at}");
     }
     let daemon = Operation::WorkloadReady(WorkloadReady { kind: "DaemonSet", namespace: "n", name: "d", at_least: 2 });
     let status = |desired: u64, updated: u64, available: u64, observed: u64| {
@@ -284,20 +284,24 @@ fn nodes_and_workloads_are_ready_when_all_are() {
             &[],
         )
     };
-    assert_eq!(said(&daemon, &status(2, 2, 2, 3)), "same");
-    assert_ne!(said(&daemon, &status(1, 1, 1, 3)), "same", "a daemon set that does not know all nodes is taken at its word");
-    assert_ne!(said(&daemon, &status(2, 2, 2, 2)), "same", "the status is of an older generation");
-    assert_ne!(said(&daemon, &status(2, 1, 2, 3)), "same", "old pods count");
+    assert_eq!(diff_text(&daemon, &status(2, 2, 2, 3)), "same");
+    assert_ne!(diff_text(&daemon, &status(1, 1, 1, 3)), "same", "a daemon set that does not know all nodes is taken at its word");
+    assert_ne!(diff_text(&daemon, &status(2, 2, 2, 2)), "same", "the status is of an older generation");
+    assert_ne!(diff_text(&daemon, &status(2, 1, 2, 3)), "same", "old pods count");
     let mut all_ready = status(3, 3, 2, 3);
     if let Some(KubernetesState::Ready { nodes, .. }) = &mut all_ready.kubernetes {
         nodes.values_mut().for_each(|node| node.ready = true);
     }
-    assert_ne!(said(&daemon, &all_ready), "same", "a pod is missing on a node that is Ready");
-    assert_eq!(said(&daemon, &status(3, 3, 2, 3)), "same", "node b is away, and the file has two others");
+    assert_ne!(diff_text(&daemon, &all_ready), "same", "a pod is missing on a node that is Ready");
+    assert_eq!(diff_text(&daemon, &status(3, 3, 2, 3)), "same", "node b is away, and the file has two others");
     for (desired, updated, available) in [(4, 4, 2), (3, 1, 2), (3, 3, 1), (2, 2, 1)] {
-        assert_ne!(said(&daemon, &status(desired, updated, available, 3)), "same", "{desired} {updated} {available}: only one is away");
+        assert_ne!(
+            diff_text(&daemon, &status(desired, updated, available, 3)),
+            "same",
+            "{desired} {updated} {available}: only one is away"
+        );
     }
-    assert_eq!(said(&daemon, &ready(&[], &[])), "it does not exist");
+    assert_eq!(diff_text(&daemon, &ready(&[], &[])), "it does not exist");
 }
 
 #[test]

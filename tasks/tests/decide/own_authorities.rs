@@ -59,13 +59,13 @@ fn a_plan_says_whose_authorities_come_and_holds_no_key() {
 
 /// What an escrow holds that has these authorities of cp1, and others as new ones.
 fn kept(world: &World, same: &[AuthorityName]) -> EscrowFile {
-    kept_with(world, same, Some(kok_pki::Secret::new(of_host(world, "pki/sa.key"))))
+    kept_with(world, same, Some(kok_pki::SecretText::new(of_host(world, "pki/sa.key"))))
 }
 
 /// The same with another key of service accounts, or a new one.
-fn kept_with(world: &World, same: &[AuthorityName], service_account: Option<kok_pki::Secret>) -> EscrowFile {
+fn kept_with(world: &World, same: &[AuthorityName], service_account: Option<kok_pki::SecretText>) -> EscrowFile {
     let pair = |name: AuthorityName, path: &str| {
-        let key = kok_pki::Secret::new(of_host(world, &path.replace(".crt", ".key")));
+        let key = kok_pki::SecretText::new(of_host(world, &path.replace(".crt", ".key")));
         same.contains(&name).then(|| (of_host(world, path), Some(key)))
     };
     let [kubernetes, etcd, front_proxy] = FILES.map(|(name, path)| pair(name, path));

@@ -26,12 +26,12 @@ fn bare() -> World {
     World::bare_of(own_etcd())
 }
 
-fn told(refusals: &[Refusal]) -> String {
+fn refusal_debug(refusals: &[Refusal]) -> String {
     refusals.iter().map(|it| format!("{it:?}\n")).collect()
 }
 
 fn refused(world: &World) -> String {
-    told(&world.try_plan().expect_err("nothing is refused"))
+    refusal_debug(&world.try_plan().expect_err("nothing is refused"))
 }
 
 fn stop(world: &mut World, host: &str) {
@@ -126,7 +126,7 @@ fn control_planes_wait_for_more_than_half_of_the_members() {
     assert!(!world.hosts["cp1"].has("/var/lib/kokctl/made/preflight"), "one of three members is no etcd");
     advance(&mut world, |id| id.starts_with("cp") || id.starts_with("etcd1/") || id.starts_with("etcd2/"));
     assert!(world.hosts["cp1"].is_active("kubelet.service") && !world.hosts["etcd3"].has("/etc/etcd"), "two of three are enough");
-    assert!(world.try_plan().is_ok(), "{}", told(&world.try_plan().unwrap_err()));
+    assert!(world.try_plan().is_ok(), "{}", refusal_debug(&world.try_plan().unwrap_err()));
 }
 
 #[test]
@@ -149,7 +149,7 @@ fn the_authority_of_etcd_is_asked_for_where_it_may_be() {
     world.host("etcd3").paths.retain(|path, _| !path.starts_with("/etc/kubernetes/pki"));
     let only = ["host", "kubeadm-configuration", "certificates"].map(str::to_owned);
     let selection = Selection::new(Choice { only: &only, skip: &[], limit: &["etcd3".to_owned()] }, &world.cluster).unwrap();
-    let (plan, asked) = world.plan_of(&selection).unwrap_or_else(|refusals| panic!("{}", told(&refusals)));
+    let (plan, asked) = world.plan_of(&selection).unwrap_or_else(|refusals| panic!("{}", refusal_debug(&refusals)));
     assert!(plan.change(&step_id("etcd3", "certificates", "set")).is_some());
     assert_eq!(asked, ["etcd1"], "no control plane could sign for etcd");
 }
@@ -197,7 +197,7 @@ fn an_api_server_needs_more_than_half_of_the_members() {
 }
 
 fn opening(cluster: &Cluster, host: &str) -> (Vec<String>, bool) {
-    let opening = Opening::of(cluster, cluster.host(host).unwrap(), &good_facts(host, 1));
+    let opening = Opening::for_host(cluster, cluster.host(host).unwrap(), &good_facts(host, 1));
     (opening.ports.iter().map(kok_tasks::ports::Port::dashed).collect(), !opening.pods.is_empty())
 }
 

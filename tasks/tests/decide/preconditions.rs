@@ -7,7 +7,7 @@ mod together;
 use std::collections::{BTreeMap, BTreeSet};
 
 use kok_crds::model::{Cluster, FirewallPolicy};
-use kok_tasks::facts::{HostFacts, Route, Selinux, Storage, Unwritable};
+use kok_tasks::facts::{HostFacts, Route, SelinuxMode, Storage, Unwritable};
 use kok_tasks::observe::{Firewall, KubernetesObject, KubernetesState, NodeState, Observations, UnitState, Zone};
 use kok_tasks::plan::{Refusal, Seen};
 use kok_tasks::preconditions::{Weight, check, examine};
@@ -59,7 +59,7 @@ fn what_a_host_is() {
     insta::assert_snapshot!("very_old_kernel", refused("worker1", |facts| facts.kernel = "3.10.0-1160.el7.x86_64".to_owned()));
     insta::assert_snapshot!("architecture", refused("worker1", |facts| facts.architecture = "riscv64".to_owned()));
     insta::assert_snapshot!("one_processor", refused("cp1", |facts| facts.processors = 1));
-    insta::assert_snapshot!("selinux", refused("worker1", |facts| facts.selinux = Selinux::Enforcing));
+    insta::assert_snapshot!("selinux", refused("worker1", |facts| facts.selinux = SelinuxMode::Enforcing));
     insta::assert_snapshot!("little_memory", refused("cp1", |facts| facts.memory_bytes = 1_600_000_000));
     insta::assert_snapshot!("little_space", refused("worker1", mounted("/var/lib/containerd", "/var", |it| it.free_bytes = 2_400_000_000)));
     insta::assert_snapshot!(
@@ -264,7 +264,7 @@ fn limits_are_where_they_are_said_to_be() {
     assert_eq!(refused("worker1", mounted("/var/lib/etcd", "/var/lib/etcd", |it| it.free_bytes = 0)), "", "a worker has no etcd");
     assert_eq!(refused("worker1", |facts| facts.kernel = "5.13.0".to_owned()), "");
     assert_eq!(refused("worker1", |facts| facts.processors = 1), "");
-    assert_eq!(refused("worker1", |facts| facts.selinux = Selinux::Permissive), "");
+    assert_eq!(refused("worker1", |facts| facts.selinux = SelinuxMode::Permissive), "");
     assert_eq!(refused("worker1", |facts| facts.certificate_authority = None), "");
     let ours = |facts: &mut HostFacts| {
         facts.cluster = Some("demo".to_owned());

@@ -11,7 +11,7 @@ use kok_tasks::plan::{Leaving, Making, Plan, Refusal, Seen, leave, reset_looks};
 use kok_tasks::preconditions::{ETCD_STARTED, check, check_beside};
 use kok_tasks::present::{looks_at_leaving, present};
 
-use crate::bootstrap::{bare, told};
+use crate::bootstrap::{bare, refusal_text};
 use crate::support::world::World;
 use crate::support::{cluster_of, good_facts, step_id};
 
@@ -60,9 +60,9 @@ pub(crate) fn leaving(world: &World, hosts: &[&str], dead: &[&str]) -> Result<Pl
 fn a_member_leaves_etcd_although_the_file_calls_its_host_a_worker() {
     let mut world = bare().converge();
     world.cluster = swapped();
-    let refused = told(&world.try_plan().unwrap_err());
+    let refused = refusal_text(&world.try_plan().unwrap_err());
     assert!(refused.contains("`kokctl replace -f FILE cp3 worker1`"), "both are named at once: {refused}");
-    let plan = leaving(&world, &["cp3", "worker1"], &[]).unwrap_or_else(|refusals| panic!("{}", told(&refusals)));
+    let plan = leaving(&world, &["cp3", "worker1"], &[]).unwrap_or_else(|refusals| panic!("{}", refusal_text(&refusals)));
     let gate = &plan.step(&step_id("cp3", "reset", "member")).unwrap().gate;
     assert!(matches!(gate, Some((Disruption::RemoveMember { member: 13, why: Removal::Leaving }, _))), "{gate:?}");
     assert!(plan.step(&step_id("worker1", "reset", "member")).is_none(), "it has none, whatever the file says");
@@ -79,7 +79,7 @@ fn an_even_number_of_members_in_the_end_is_asked_for_by_its_name() {
     let (seen, dead) = (seen(&world, &["cp3"], &[]), BTreeSet::new());
     let is = present(&world.cluster, &names, &seen);
     let of = |members, even| leave(&is, &Leaving { hosts: &names, dead: &dead, drain: DrainSettings::default(), members, even }, &seen);
-    assert!(told(&of(Some(2), false).unwrap_err()).contains("etcd would be left with 2 members"));
+    assert!(refusal_text(&of(Some(2), false).unwrap_err()).contains("etcd would be left with 2 members"));
     assert!(of(Some(2), true).is_ok() && of(Some(3), false).is_ok());
 }
 
@@ -92,7 +92,7 @@ fn wherever_it_is_cut_off_the_same_goes_on() {
         let mut world = begun.clone();
         let plan = leaving(&world, &["cp3"], &[]).unwrap();
         world.carry_out_some(&plan, most);
-        let rest = leaving(&world, &["cp3"], &[]).unwrap_or_else(|refusals| panic!("after {most}: {}", told(&refusals)));
+        let rest = leaving(&world, &["cp3"], &[]).unwrap_or_else(|refusals| panic!("after {most}: {}", refusal_text(&refusals)));
         world.carry_out_all(&rest);
         assert_eq!(world.api.members, ["cp1", "cp2"], "after {most}");
         assert!(!world.api.nodes.contains_key("cp3"), "after {most}");
@@ -111,7 +111,7 @@ fn another_host_with_another_role_is_told_before() {
     seen.add_observations("cp1", world.look("cp1", [Look::Kubernetes].into_iter()));
     let beside = |names: &[&str]| {
         let names: Vec<String> = names.iter().map(|name| (*name).to_owned()).collect();
-        told(&check_beside(&world.cluster, &seen, &names))
+        refusal_text(&check_beside(&world.cluster, &seen, &names))
     };
     assert!(
         beside(&["cp3"]).contains("worker1 is a worker of the cluster") && !beside(&["cp3"]).contains("cp3 was set up"),
@@ -127,7 +127,7 @@ fn the_last_control_plane_stays() {
     let mut world = World::converged();
     let swapped = text.replace("roles: [control-plane]", "roles: [X]").replacen("roles: [worker]", "roles: [control-plane]", 1);
     world.cluster = cluster_of(&swapped.replace("roles: [X]", "roles: [worker]"));
-    let refused = told(&leaving(&world, &["cp1"], &[]).unwrap_err());
+    let refused = refusal_text(&leaving(&world, &["cp1"], &[]).unwrap_err());
     assert!(refused.contains("no control plane would be left"), "{refused}");
 }
 
@@ -162,7 +162,7 @@ fn a_machine_that_has_moved_is_told_from_another_one() {
     let said = |machine| {
         let mut seen = on_machine(world.seen(), "worker1", machine, 14);
         seen.add_observations("cp1", world.look("cp1", [Look::Kubernetes].into_iter()));
-        told(&check(&world.cluster, &seen))
+        refusal_text(&check(&world.cluster, &seen))
     };
     let same = said(4);
     assert!(same.contains("worker1 has moved from 10.20.0.14 to 10.20.0.24: it is the same machine"), "{same}");
@@ -177,7 +177,7 @@ fn a_member_that_has_moved_leaves_by_the_address_that_the_others_know() {
     let seen = on_machine(seen(&world, &["cp3"], &[]), "cp3", 3, 13);
     let is = present(&world.cluster, &["cp3".to_owned()], &seen);
     assert_eq!(is.host("cp3").unwrap().address.to_string(), "10.20.0.13");
-    let plan = planned(&world, (&["cp3"], &[]), seen).unwrap_or_else(|refusals| panic!("{}", told(&refusals)));
+    let plan = planned(&world, (&["cp3"], &[]), seen).unwrap_or_else(|refusals| panic!("{}", refusal_text(&refusals)));
     assert!(plan.step(&step_id("cp3", "reset", "member")).is_some());
 }
 
@@ -186,7 +186,7 @@ fn a_member_that_has_moved_leaves_by_the_address_that_the_others_know() {
 fn no_other_machine_is_cleaned_than_the_one_that_leaves() {
     let mut world = bare().converge();
     known(&mut world, "worker1", "10.20.0.14", 77);
-    let refused = |world: &World, seen| told(&planned(world, (&["worker1"], &[]), seen).unwrap_err());
+    let refused = |world: &World, seen| refusal_text(&planned(world, (&["worker1"], &[]), seen).unwrap_err());
     let said = refused(&world, seen(&world, &["worker1"], &[]));
     assert!(said.contains("another machine answers for worker1 than the one that is its node"), "{said}");
     known(&mut world, "worker2", "10.20.0.15", 4);

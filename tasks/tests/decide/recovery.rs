@@ -9,7 +9,7 @@ use kok_tasks::plan::{Making, Plan, Recovering, RecoveryStage, Refusal, Seen, re
 use kok_tasks::preconditions::{check_best, check_chosen, check_recovery, check_reset, check_restore, recovery_of};
 use kok_tasks::recovery::{Candidate, Origin, Recovery, best, candidates, parties};
 
-use crate::bootstrap::{bare, told};
+use crate::bootstrap::{bare, refusal_text};
 use crate::support::world::World;
 use crate::support::{inputs, step_id};
 
@@ -127,7 +127,7 @@ fn a_recovery_that_is_cut_off_anywhere_is_gone_on_with() {
         match recovery_of(&world.cluster, &seen(&world, &BTreeSet::new())).unwrap() {
             Some(begun) => {
                 assert_eq!(begun, recovery);
-                let refused = told(&check_reset(&world.cluster, &seen(&world, &BTreeSet::new())));
+                let refused = refusal_text(&check_reset(&world.cluster, &seen(&world, &BTreeSet::new())));
                 assert!(refused.contains("recover -f FILE --continue"), "after {cut} steps: {refused}");
                 made_anew(&mut world, &begun, None);
             }
@@ -166,7 +166,9 @@ fn it_is_taken_back_as_long_as_the_new_etcd_was_not_started() {
                     assert_eq!(paths(&world, host), paths(&before, host), "{host} after {cut} steps");
                 }
             }
-            Err(refused) => assert!(was_started && told(&refused).contains("can't be taken back"), "after {cut} steps: {refused:?}"),
+            Err(refused) => {
+                assert!(was_started && refusal_text(&refused).contains("can't be taken back"), "after {cut} steps: {refused:?}")
+            }
         }
     }
     assert!(taken >= 9, "{taken}");
@@ -210,7 +212,7 @@ fn a_snapshot_is_restored_where_no_member_has_anything() {
     let artifact = |sum: &str| Artifact { title: "s".into(), path: "/s.db".into(), size: 1, sha256: sum.repeat(64), supply: Supply::Sent };
     let recovery = Recovery { origin: Origin::Snapshot { sha256: "a".repeat(64) }, ..order("cp2", &[]) };
     for (wrong, what) in [(None, "needed once more"), (Some(artifact("b")), "another snapshot")] {
-        let refused = told(&stage(&world, &recovery, RecoveryStage::Anew, wrong.as_ref()).unwrap_err());
+        let refused = refusal_text(&stage(&world, &recovery, RecoveryStage::Anew, wrong.as_ref()).unwrap_err());
         assert!(refused.contains(what), "{refused}");
     }
     made_anew(&mut world, &recovery, Some(&artifact("a")));
@@ -221,13 +223,13 @@ fn a_snapshot_is_restored_where_no_member_has_anything() {
 fn a_backup_is_restored_in_the_place_of_an_etcd_that_works() {
     let mut world = bare().converge();
     let before = seen(&world, &BTreeSet::new());
-    assert!(told(&check_recovery(&world.cluster, &[], &before)).contains("nothing is recovered that does"));
-    assert_eq!(told(&check_restore(&world.cluster, &[], &before)), "");
+    assert!(refusal_text(&check_recovery(&world.cluster, &[], &before)).contains("nothing is recovered that does"));
+    assert_eq!(refusal_text(&check_restore(&world.cluster, &[], &before)), "");
     let artifact = |sum: &str| Artifact { title: "s".into(), path: "/s.db".into(), size: 1, sha256: sum.repeat(64), supply: Supply::Sent };
     let recovery = Recovery { origin: Origin::Backup { sha256: "a".repeat(64), is_elsewhere: false }, least: 0, ..order("cp2", &[]) };
     for (wrong, what) in [(None, "the backup is needed once more"), (Some(artifact("b")), "another backup")] {
         let refused = stage(&world, &recovery, RecoveryStage::Aside, wrong.as_ref()).unwrap_err();
-        assert!(told(&refused).contains(what) && refused[0].hint.as_ref().unwrap().contains("kokctl restore FILE --continue"));
+        assert!(refusal_text(&refused).contains(what) && refused[0].hint.as_ref().unwrap().contains("kokctl restore FILE --continue"));
     }
     made_anew(&mut world, &recovery, Some(&artifact("a")));
     is_whole(&world.converge());
@@ -238,7 +240,7 @@ fn a_restore_is_refused_where_members_are_left_out_of_the_file() {
     let mut world = bare().converge();
     world.cluster = world.cluster.without(&["cp3"]);
     let seen = seen(&world, &BTreeSet::new());
-    assert!(told(&check_restore(&world.cluster, &[], &seen)).contains("etcd has a member cp3 that the file does not have"));
+    assert!(refusal_text(&check_restore(&world.cluster, &[], &seen)).contains("etcd has a member cp3 that the file does not have"));
 }
 
 #[test]
@@ -246,7 +248,7 @@ fn nothing_is_recovered_that_works_or_may_work_again() {
     let world = bare().converge();
     let refused = |seen: &Seen, lost: &[&str]| {
         let lost: Vec<String> = lost.iter().map(|host| (*host).to_owned()).collect();
-        told(&check_recovery(&world.cluster, &lost, seen))
+        refusal_text(&check_recovery(&world.cluster, &lost, seen))
     };
     let whole = seen(&world, &BTreeSet::new());
     assert!(refused(&whole, &[]).contains("kokctl replace"), "{}", refused(&whole, &[]));
@@ -302,7 +304,7 @@ fn the_one_with_most_is_taken_and_nobody_guesses() {
 
 #[test]
 fn what_was_chosen_has_data_and_room() {
-    let refused = |host: &str, candidates: &[Candidate]| told(&check_chosen(&order(host, &[]), candidates));
+    let refused = |host: &str, candidates: &[Candidate]| refusal_text(&check_chosen(&order(host, &[]), candidates));
     let a = candidate("a", Some(7), 9, 5);
     assert_eq!(refused("a", std::slice::from_ref(&a)), "");
     assert!(refused("b", std::slice::from_ref(&a)).contains("those that do are a"));

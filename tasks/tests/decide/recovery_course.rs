@@ -7,12 +7,12 @@ use kok_tasks::plan::{RecoveryStage, Seen};
 use kok_tasks::preconditions::{check_best, check_chosen, check_recovery, recovery_of};
 use kok_tasks::recovery::{Candidate, Course, Recovery, best};
 
-use crate::bootstrap::{bare, told};
+use crate::bootstrap::{bare, refusal_text};
 use crate::recovery::{candidate, made_anew, order, seen, stage, undo, without_quorum};
 use crate::support::world::World;
 
 fn course(world: &World, host: &str) -> Course {
-    Course::of(&order("cp3", &[]), host, &seen(world, &BTreeSet::new())).unwrap()
+    Course::on_host(&order("cp3", &[]), host, &seen(world, &BTreeSet::new())).unwrap()
 }
 
 #[test]
@@ -39,11 +39,11 @@ fn how_far_it_has_come_is_what_the_host_has() {
     assert_eq!(courses.into_iter().collect::<Vec<_>>(), all);
     // What another recovery has left says nothing of this one.
     let other = Recovery { id: "r-2".into(), ..recovery };
-    assert_eq!(Course::of(&other, "cp3", &seen(&world, &BTreeSet::new())), Some(Course::Untouched));
+    assert_eq!(Course::on_host(&other, "cp3", &seen(&world, &BTreeSet::new())), Some(Course::Untouched));
     // Cut off between the two last things that are done, it has not ended, and is not taken back.
     world.host("cp3").write("/var/lib/kokctl/recover", 0o600, &order("cp3", &[]).text());
     assert_eq!(course(&world, "cp3"), Course::Works);
-    assert!(told(&undo(&world, &order("cp3", &[])).unwrap_err()).contains("can't be taken back"));
+    assert!(refusal_text(&undo(&world, &order("cp3", &[])).unwrap_err()).contains("can't be taken back"));
     made_anew(&mut world, &order("cp3", &[]), None);
     assert_eq!(course(&world, "cp3"), Course::Ended);
 }
@@ -62,7 +62,7 @@ fn one_that_was_taken_back_in_part_is_taken_back_and_not_gone_on_with() {
     assert_eq!((course(&world, "cp1"), course(&world, "cp3")), (Course::Untouched, Course::Aside));
     let begun = recovery_of(&world.cluster, &seen(&world, &BTreeSet::new())).unwrap();
     assert_eq!(begun.as_ref(), Some(&recovery));
-    let refused = told(&stage(&world, &recovery, RecoveryStage::Aside, None).unwrap_err());
+    let refused = refusal_text(&stage(&world, &recovery, RecoveryStage::Aside, None).unwrap_err());
     assert!(refused.contains("etcd works") && refused.contains("--undo"), "{refused}");
     let back = undo(&world, &recovery).unwrap();
     world.carry_out_all(&back);
@@ -94,7 +94,7 @@ fn what_is_gone_is_not_begun_with() {
     let recovery = order("cp3", &[]);
     let mut world = without_quorum();
     world.host("cp3").paths.retain(|path, _| !path.starts_with("/var/lib/etcd/member"));
-    let refused = |world: &World, part| told(&stage(world, &recovery, part, None).unwrap_err());
+    let refused = |world: &World, part| refusal_text(&stage(world, &recovery, part, None).unwrap_err());
     let said = refused(&world, RecoveryStage::Aside);
     assert!(said.contains("what cp3 had of etcd is gone") && said.contains("/var/lib/etcd/member/wal"), "{said}");
     let mut world = without_quorum();
@@ -131,7 +131,7 @@ fn members_that_the_file_does_not_have_are_named() {
         let mut seen: Seen = seen(&world, &BTreeSet::new());
         seen.add_observations("cp3", Observations { etcd: Some(EtcdState::Ready(leaderless.clone())), ..Observations::default() });
         let lost: Vec<String> = lost.iter().map(|name| (*name).to_owned()).collect();
-        told(&check_recovery(&world.cluster, &lost, &seen))
+        refusal_text(&check_recovery(&world.cluster, &lost, &seen))
     };
     let said = with(&[]);
     assert!(said.contains("a member cp4 that the file does not have") && said.contains("cp5") && said.contains("--lost cp4"), "{said}");
@@ -148,7 +148,7 @@ fn a_member_whose_data_were_wiped_is_not_taken() {
     let wiped = Candidate { bytes: None, ..candidate("a", Some(9000), 9, 5) };
     let (fresh, whole) = (candidate("b", Some(1), 4, 9), candidate("c", Some(3917), 9, 5));
     assert_eq!(name(&[wiped.clone(), fresh.clone(), whole.clone()]).as_deref(), Some("c"));
-    let refused = |host: &str, candidates: &[Candidate]| told(&check_chosen(&order(host, &[]), candidates));
+    let refused = |host: &str, candidates: &[Candidate]| refusal_text(&check_chosen(&order(host, &[]), candidates));
     let all = [wiped.clone(), fresh.clone(), whole.clone(), candidate("d", Some(3000), 9, 5)];
     let said = refused("a", &all);
     assert!(said.contains("speaks of revision 9000") && said.contains("--member c") && said.contains("3917"), "{said}");

@@ -9,7 +9,7 @@ use std::os::unix::fs::MetadataExt as _;
 use kok_tasks::operations::{EndRecovery, KeepData, NewEtcd, Operation, StandStill, StartAnew, TakeBack};
 use kok_tasks::recovery::{Origin, Recovery};
 
-use self::host::Host;
+use self::host::ScriptHost;
 use crate::recovery::order;
 use crate::support::shell::SHELLS;
 
@@ -31,7 +31,7 @@ fn back(recovery: &Recovery) -> Operation {
 const BASH: &[&str] = SHELLS[1];
 
 /// As it is planned: once the new etcd was started nothing is put aside any more.
-fn goes_on(host: &Host, recovery: &Recovery, shell: &[&str]) {
+fn goes_on(host: &ScriptHost, recovery: &Recovery, shell: &[&str]) {
     let done = if host.has("var/lib/kokctl/recovered") {
         4
     } else if host.says("started") {
@@ -44,7 +44,7 @@ fn goes_on(host: &Host, recovery: &Recovery, shell: &[&str]) {
     forward(recovery, host.1).iter().skip(done).for_each(|step| assert!(host.step(step, shell, None)));
 }
 
-fn is_recovered(host: &Host, after: &str) {
+fn is_recovered(host: &ScriptHost, after: &str) {
     let kept = |path: &str| host.text(&format!("var/lib/etcd/before-r-1/{path}"));
     assert_eq!((kept("member/snap/db").as_str(), kept("member/wal/0.wal").as_str()), ("old\n", "log\n"), "{after}");
     assert_eq!(host.text("var/lib/etcd/member/snap/db"), "new\nold\nand more\n", "{after}");
@@ -62,15 +62,15 @@ fn is_recovered(host: &Host, after: &str) {
     assert!(!host.has("var/lib/etcd/before-r-1/work") && !host.has("var/lib/etcd/before-r-1/snapshot.db"), "{after}");
 }
 
-fn is_as_before(host: &Host, before: &BTreeMap<String, String>, after: &str) {
+fn is_as_before(host: &ScriptHost, before: &BTreeMap<String, String>, after: &str) {
     let mut before = before.clone();
     before.remove("/var/lib/kokctl/recover");
     assert_eq!(host.state(), before, "{after}");
 }
 
 /// One host after each step that was done whole, from the first on.
-fn after_each_step(recovery: &Recovery, unit: bool) -> Vec<Host> {
-    let mut hosts = vec![Host::with(unit)];
+fn after_each_step(recovery: &Recovery, unit: bool) -> Vec<ScriptHost> {
+    let mut hosts = vec![ScriptHost::with(unit)];
     for step in &forward(recovery, unit) {
         let next = hosts[hosts.len() - 1].copy();
         assert!(next.step(step, BASH, None));
@@ -155,8 +155,8 @@ fn taken_back_and_killed(unit: bool) {
 fn what_is_taken_back_is_what_was_there() {
     let recovery = order("cp3", &[]);
     for shell in SHELLS {
-        let host = Host::new();
-        let inode = |host: &Host, path: &str| host.0.path(path).metadata().unwrap().ino();
+        let host = ScriptHost::new();
+        let inode = |host: &ScriptHost, path: &str| host.0.path(path).metadata().unwrap().ino();
         let was = inode(&host, "var/lib/etcd/member/snap/db");
         forward(&recovery, false).iter().take(3).for_each(|step| assert!(host.step(step, shell, None)));
         assert_eq!(inode(&host, "var/lib/etcd/before-r-1/member/snap/db"), was, "{shell:?}");
@@ -170,7 +170,7 @@ fn what_is_taken_back_is_what_was_there() {
 /// Data on a disk of their own, by a link: etcd writes to a copy all the same.
 #[test]
 fn what_a_link_leads_to_is_kept_as_it_is() {
-    let host = Host::new();
+    let host = ScriptHost::new();
     fs::rename(host.0.path("var/lib/etcd/member"), host.0.path("disk")).unwrap();
     std::os::unix::fs::symlink(host.0.path("disk"), host.0.path("var/lib/etcd/member")).unwrap();
     goes_on(&host, &order("cp3", &[]), BASH);
@@ -181,14 +181,14 @@ fn what_a_link_leads_to_is_kept_as_it_is() {
 #[test]
 fn what_was_full_has_room_and_what_is_wrong_is_said() {
     let recovery = order("cp3", &[]);
-    let host = Host::new();
+    let host = ScriptHost::new();
     host.write("alarm", "memberID:1 alarm:NOSPACE\n");
     goes_on(&host, &recovery, BASH);
     is_recovered(&host, "full");
     assert_eq!(host.text("freed"), "compact 42\ndefrag\ndisarm\n");
     for (alarm, least, says) in [("memberID:1 alarm:CORRUPT\n", 7, "complains"), ("", 43, "end with revision 42, and had 43")] {
         let recovery = Recovery { least, ..recovery.clone() };
-        let host = Host::new();
+        let host = ScriptHost::new();
         host.write("alarm", alarm);
         forward(&recovery, false).iter().take(2).for_each(|step| assert!(host.step(step, BASH, None)));
         let made = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| host.step(&forward(&recovery, false)[2], BASH, None)));
@@ -203,7 +203,7 @@ fn what_was_full_has_room_and_what_is_wrong_is_said() {
 #[test]
 fn the_new_revision_is_beyond_all_that_were_seen() {
     for (newest, bump) in [(0, 1_000_000_000), (42, 1_000_000_000), (1_000_000_142_u64, 2_000_000_100)] {
-        let host = Host::new();
+        let host = ScriptHost::new();
         host.write("bump", "");
         goes_on(&host, &Recovery { newest, ..order("cp3", &[]) }, BASH);
         assert_eq!(host.text("bump").trim(), bump.to_string(), "the data have 42, and {newest} was seen");
@@ -214,7 +214,7 @@ fn the_new_revision_is_beyond_all_that_were_seen() {
 #[test]
 fn a_snapshot_goes_the_same_way() {
     let recovery = Recovery { origin: Origin::Snapshot { sha256: "a".repeat(64) }, least: 0, ..order("cp3", &[]) };
-    let host = Host::new();
+    let host = ScriptHost::new();
     let steps = forward(&recovery, false);
     steps.iter().take(2).for_each(|step| assert!(host.step(step, BASH, None)));
     host.write("var/lib/etcd/before-r-1/snapshot.db", "sent\n");
@@ -230,7 +230,7 @@ fn a_snapshot_goes_the_same_way() {
 fn on_other_hosts_the_nodes_of_before_are_gone() {
     for is_elsewhere in [false, true] {
         let recovery = Recovery { origin: Origin::Backup { sha256: "a".repeat(64), is_elsewhere }, least: 0, ..order("cp3", &[]) };
-        let host = Host::new();
+        let host = ScriptHost::new();
         let steps = forward(&recovery, false);
         steps.iter().take(2).for_each(|step| assert!(host.step(step, BASH, None)));
         host.write("var/lib/etcd/before-r-1/snapshot.db", "sent\n");
@@ -252,7 +252,7 @@ fn on_other_hosts_the_nodes_of_before_are_gone() {
 #[test]
 fn data_that_are_not_kept_are_not_removed() {
     let recovery = order("cp3", &[]);
-    let host = Host::new();
+    let host = ScriptHost::new();
     let steps = forward(&recovery, false);
     steps.iter().take(2).for_each(|step| assert!(host.step(step, BASH, None)));
     fs::rename(host.0.path("var/lib/etcd/before-r-1/member"), host.0.path("var/lib/etcd/member")).unwrap();

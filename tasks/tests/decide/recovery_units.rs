@@ -7,7 +7,7 @@ use kok_tasks::plan::{Plan, RecoveryStage};
 use kok_tasks::preconditions::{check_best, check_recovery, recovery_of};
 use kok_tasks::recovery::{Origin, Recovery, best, candidates};
 
-use crate::bootstrap::told;
+use crate::bootstrap::refusal_text;
 use crate::recovery::{made_anew, order, seen, stage, undo};
 use crate::support::world::World;
 use crate::support::{own_etcd, step_id};
@@ -99,7 +99,9 @@ fn one_that_is_cut_off_anywhere_is_gone_on_with_or_taken_back() {
                 }
                 assert!(back.hosts["etcd3"].is_active("etcd.service"), "after {cut} steps");
             }
-            Err(refused) => assert!(was_started && told(&refused).contains("can't be taken back"), "after {cut} steps: {refused:?}"),
+            Err(refused) => {
+                assert!(was_started && refusal_text(&refused).contains("can't be taken back"), "after {cut} steps: {refused:?}")
+            }
         }
         if let Some(begun) = begun {
             assert_eq!(begun, recovery);
@@ -154,7 +156,7 @@ fn a_snapshot_becomes_the_etcd_of_units_and_a_cut_anywhere_loses_nothing() {
 fn a_control_plane_that_is_given_up_is_kept_out_by_another_one_and_one_has_to_be_left() {
     let world = without_quorum();
     let refused = check_recovery(&world.cluster, &["cp1".to_owned(), "cp2".to_owned()], &seen(&world, &BTreeSet::new()));
-    assert!(told(&refused).contains("no control plane would be left"), "{refused:?}");
+    assert!(refusal_text(&refused).contains("no control plane would be left"), "{refused:?}");
     let mut world = world;
     let recovery = order("etcd3", &["cp1", "etcd1"]);
     // They are off, so that nothing runs there.

@@ -7,7 +7,7 @@ use kok_crds::model::{AuthorityName, AuthorityPair, OwnAuthority, Pem, PemSource
 use kok_tasks::change::ChangeKind;
 use kok_tasks::gate::Disruption;
 use kok_tasks::plan::{Inputs, Making, Plan, Seen, Selection, make_part, renew, renew_looks};
-use kok_tasks::renewal::{Part, Renewal, to_be_issued};
+use kok_tasks::renewal::{CertificatePart, Renewal, to_be_issued};
 
 use crate::support::world::World;
 use crate::support::{NOW, highly_available, inputs, own_etcd, step_id};
@@ -15,7 +15,7 @@ use crate::support::{NOW, highly_available, inputs, own_etcd, step_id};
 const DAY: i64 = 24 * 60 * 60;
 /// Of a year and an hour a third is left after 243 days and some hours.
 const SOON: i64 = 244 * DAY;
-static ALL_PARTS: BTreeSet<Part> = BTreeSet::new();
+static ALL_PARTS: BTreeSet<CertificatePart> = BTreeSet::new();
 
 fn of_all() -> Renewal<'static> {
     Renewal { hosts: &[], parts: &ALL_PARTS, all: false, successor: None }
@@ -117,7 +117,7 @@ fn what_could_not_last_longer_stays() {
 #[test]
 fn parts_hosts_and_all_are_chosen_by_word() {
     let world = World::bare_of(highly_available()).converge();
-    let (front, hosts) = (BTreeSet::from([Part::FrontProxy]), ["cp2".to_owned()]);
+    let (front, hosts) = (BTreeSet::from([CertificatePart::FrontProxy]), ["cp2".to_owned()]);
     let some = |all, parts, hosts, later| changes(&renewed(&world, &Renewal { hosts, parts, all, successor: None }, later));
     let expected =
         ["cp2/certificates/pki/front-proxy-client.key", "cp2/certificates/pki/front-proxy-client.crt", "cp2/control-plane/api-server"];
@@ -128,7 +128,7 @@ fn parts_hosts_and_all_are_chosen_by_word() {
     assert_eq!(some(true, &front, &hosts, 30 * 60), [""; 0]);
     let all: BTreeSet<String> = some(true, &ALL_PARTS, &[], DAY).into_iter().collect();
     assert_eq!(all, of_all_hosts(&world));
-    let kubelets = BTreeSet::from([Part::Kubelets]);
+    let kubelets = BTreeSet::from([CertificatePart::Kubelets]);
     assert_eq!(some(true, &kubelets, &["worker1".to_owned()], DAY), of_kubelet("worker1"));
 }
 

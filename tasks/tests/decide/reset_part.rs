@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use kok_tasks::change::Verdict;
-use kok_tasks::drain::{Cordon, Cordoner, DrainSettings, Owner, Pod, Workload};
+use kok_tasks::drain::{Cordon, Cordoner, DrainSettings, Pod, PodOwner, Workload};
 use kok_tasks::observe::{ApiServerState, Kind, KubernetesState, Look, Metadata, NodeState, Observations, PathState, UnitState};
 use kok_tasks::operations::{Operation, RemoveNode};
 use kok_tasks::plan::{Leaving, Making, Plan, Refusal, Seen, leave, reset_looks};
@@ -130,18 +130,18 @@ fn only_control_planes_are_asked_who_answers() {
 }
 
 fn pod(name: &str) -> Pod {
-    Pod { namespace: "shop".to_owned(), name: name.to_owned(), owner: Owner::Another, ..Pod::default() }
+    Pod { namespace: "shop".to_owned(), name: name.to_owned(), owner: PodOwner::Another, ..Pod::default() }
 }
 
 #[test]
 fn pods_leave_before_and_those_that_would_be_lost_are_named() {
     let planes = [("cp1", ApiServerState::Ready)];
     let with = |pods: &[Pod]| made_of(&["worker1"], &["worker1"], &planes, &nodes(&["cp1", "worker1"]), (pods, false));
-    let plan = with(&[pod("worker1-a"), Pod { owner: Owner::DaemonSet, ..pod("worker1-b") }]).unwrap();
+    let plan = with(&[pod("worker1-a"), Pod { owner: PodOwner::DaemonSet, ..pod("worker1-b") }]).unwrap();
     let drained = step_id("worker1", "reset", "drained");
     assert!(plan.change(&drained).unwrap().because.contains("shop/worker1-a"));
     assert!(plan.step(&step_id("worker1", "reset", "cordoned")).unwrap().gate.is_some(), "one worker after the other");
-    let lost = [Pod { owner: Owner::Nobody, ..pod("worker1-c") }, Pod { has_empty_dir: true, ..pod("worker1-d") }];
+    let lost = [Pod { owner: PodOwner::Nobody, ..pod("worker1-c") }, Pod { has_empty_dir: true, ..pod("worker1-d") }];
     let refusal = with(&lost).unwrap_err().remove(0);
     assert!(refusal.hint.unwrap().ends_with(": --delete-unmanaged --delete-emptydir"));
     let because = refusal.because.unwrap();

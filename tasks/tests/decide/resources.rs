@@ -37,7 +37,7 @@ fn at(path: &str, metadata: Option<Metadata>) -> Observations {
 }
 
 /// `summary because reason`, or what else the verdict is.
-fn said(resource: &Resource, seen: &Observations) -> String {
+fn diff_text(resource: &Resource, seen: &Observations) -> String {
     match resource.diff(seen) {
         Verdict::Same => "same".to_owned(),
         Verdict::Unseen => "unseen".to_owned(),
@@ -54,23 +54,23 @@ fn artifact(content: &str) -> Artifact {
 fn files() {
     let file = Resource::File(File::text("/f", "one\ntwo\n").mode(0o600));
     let good = metadata(Kind::File, 0o600, "one\ntwo\n");
-    assert_eq!(said(&file, &Observations::default()), "unseen");
-    assert_eq!(said(&file, &at("/f", Some(good.clone()))), "same");
-    assert_eq!(said(&file, &at("/f", None)), "create because it does not exist");
+    assert_eq!(diff_text(&file, &Observations::default()), "unseen");
+    assert_eq!(diff_text(&file, &at("/f", Some(good.clone()))), "same");
+    assert_eq!(diff_text(&file, &at("/f", None)), "create because it does not exist");
     assert_eq!(
-        said(&file, &at("/f", Some(metadata(Kind::Symlink, 0o600, "one\ntwo\n")))),
+        diff_text(&file, &at("/f", Some(metadata(Kind::Symlink, 0o600, "one\ntwo\n")))),
         "create because something that is no regular file stands in its place"
     );
     assert_eq!(
-        said(&file, &at("/f", Some(metadata(Kind::File, 0o644, "one\ntwo\n")))),
+        diff_text(&file, &at("/f", Some(metadata(Kind::File, 0o644, "one\ntwo\n")))),
         "set mode 0600 and owner root because it has mode 0644 and owner 0:0"
     );
     assert_eq!(
-        said(&file, &at("/f", Some(Metadata { group: 7, ..good.clone() }))),
+        diff_text(&file, &at("/f", Some(Metadata { group: 7, ..good.clone() }))),
         "set mode 0600 and owner root because it has mode 0600 and owner 0:7"
     );
     assert_eq!(
-        said(&file, &at("/f", Some(Metadata { sha256: None, ..good }))),
+        diff_text(&file, &at("/f", Some(Metadata { sha256: None, ..good }))),
         "replace the content because its content is not what it should be"
     );
     let mut other = at("/f", Some(metadata(Kind::File, 0o600, "one\n2\n")));
@@ -85,24 +85,24 @@ fn secret_files_are_judged_once() {
     let replace = |at: i128| Some(Replace { because: "it expired".to_owned(), changed_nanoseconds: at });
     let file = |replace| Resource::File(File::new("/f", 0o600, FileContent::Secret { name: name.clone(), replace, without: None }));
     let found = at("/f", Some(metadata(Kind::File, 0o600, "")));
-    assert_eq!(said(&file(None), &found), "same");
-    assert_eq!(said(&file(replace(5_000_000_000)), &found), "write because it expired");
-    assert_eq!(said(&file(replace(4_000_000_000)), &found), "same", "the file that was judged is not this one");
+    assert_eq!(diff_text(&file(None), &found), "same");
+    assert_eq!(diff_text(&file(replace(5_000_000_000)), &found), "write because it expired");
+    assert_eq!(diff_text(&file(replace(4_000_000_000)), &found), "same", "the file that was judged is not this one");
     assert!(file(None).looks().iter().all(|look| matches!(look, kok_tasks::observe::Look::Path(_))), "a secret is read");
 }
 
 #[test]
 fn directories() {
     let directory = Resource::Directory(Directory::new("/d".to_owned(), 0o700));
-    assert_eq!(said(&directory, &Observations::default()), "unseen");
-    assert_eq!(said(&directory, &at("/d", None)), "create because it does not exist");
-    assert_eq!(said(&directory, &at("/d", Some(metadata(Kind::Directory, 0o700, "")))), "same");
+    assert_eq!(diff_text(&directory, &Observations::default()), "unseen");
+    assert_eq!(diff_text(&directory, &at("/d", None)), "create because it does not exist");
+    assert_eq!(diff_text(&directory, &at("/d", Some(metadata(Kind::Directory, 0o700, "")))), "same");
     assert_eq!(
-        said(&directory, &at("/d", Some(metadata(Kind::File, 0o700, "")))),
+        diff_text(&directory, &at("/d", Some(metadata(Kind::File, 0o700, "")))),
         "create because something that is no directory stands in its place"
     );
     assert_eq!(
-        said(&directory, &at("/d", Some(metadata(Kind::Directory, 0o755, "")))),
+        diff_text(&directory, &at("/d", Some(metadata(Kind::Directory, 0o755, "")))),
         "set mode 0700 and owner root because it has mode 0755 and owner 0:0"
     );
 }
@@ -117,15 +117,15 @@ fn binaries_and_archives() {
         unpacked: Unpacked::Files(vec![Placed { entry, path: "/b".to_owned() }]),
     });
     for resource in [binary, archive] {
-        assert_eq!(said(&resource, &Observations::default()), "unseen");
-        assert_eq!(said(&resource, &at("/b", None)), "install because /b does not exist");
-        assert_eq!(said(&resource, &at("/b", Some(metadata(Kind::File, 0o755, "v1")))), "same");
+        assert_eq!(diff_text(&resource, &Observations::default()), "unseen");
+        assert_eq!(diff_text(&resource, &at("/b", None)), "install because /b does not exist");
+        assert_eq!(diff_text(&resource, &at("/b", Some(metadata(Kind::File, 0o755, "v1")))), "same");
         assert_eq!(
-            said(&resource, &at("/b", Some(metadata(Kind::File, 0o755, "v2")))),
+            diff_text(&resource, &at("/b", Some(metadata(Kind::File, 0o755, "v2")))),
             "install because /b is another file than the bundle's"
         );
         assert_eq!(
-            said(&resource, &at("/b", Some(metadata(Kind::Symlink, 0o755, "v1")))),
+            diff_text(&resource, &at("/b", Some(metadata(Kind::Symlink, 0o755, "v1")))),
             "install because /b is another file than the bundle's"
         );
         let rights = if matches!(resource, Resource::Binary(_)) {
@@ -133,7 +133,7 @@ fn binaries_and_archives() {
         } else {
             "install because /b has mode 0700 and owner 0:0"
         };
-        assert_eq!(said(&resource, &at("/b", Some(metadata(Kind::File, 0o700, "v1")))), rights);
+        assert_eq!(diff_text(&resource, &at("/b", Some(metadata(Kind::File, 0o700, "v1")))), rights);
     }
 }
 
@@ -142,12 +142,12 @@ fn images() {
     let image = Resource::Image(Image { reference: "r/i:1".to_owned(), digest: "sha256:aa".to_owned(), artifact: artifact("") });
     let store = |digest: &str, pinned| ImageStore::Images([("r/i:1".to_owned(), ImageState { digest: digest.to_owned(), pinned })].into());
     let with = |images| Observations { images: Some(images), ..Observations::default() };
-    assert_eq!(said(&image, &Observations::default()), "unseen");
-    assert_eq!(said(&image, &with(ImageStore::Unavailable)), "import because containerd does not run yet");
-    assert_eq!(said(&image, &with(ImageStore::Images([].into()))), "import because containerd does not have it");
-    assert_eq!(said(&image, &with(store("sha256:bb", true))), "import because containerd has sha256:bb under this name");
-    assert_eq!(said(&image, &with(store("sha256:aa", false))), "import because it is not pinned");
-    assert_eq!(said(&image, &with(store("sha256:aa", true))), "same");
+    assert_eq!(diff_text(&image, &Observations::default()), "unseen");
+    assert_eq!(diff_text(&image, &with(ImageStore::Unavailable)), "import because containerd does not run yet");
+    assert_eq!(diff_text(&image, &with(ImageStore::Images([].into()))), "import because containerd does not have it");
+    assert_eq!(diff_text(&image, &with(store("sha256:bb", true))), "import because containerd has sha256:bb under this name");
+    assert_eq!(diff_text(&image, &with(store("sha256:aa", false))), "import because it is not pinned");
+    assert_eq!(diff_text(&image, &with(store("sha256:aa", true))), "same");
 }
 
 #[test]
@@ -155,14 +155,17 @@ fn kernel() {
     let sysctl = Resource::Sysctl(Sysctl { name: "a.b".to_owned(), value: "1 2".to_owned() });
     let with =
         |value: Option<&str>| Observations { sysctls: [("a.b".to_owned(), value.map(str::to_owned))].into(), ..Observations::default() };
-    assert_eq!(said(&sysctl, &Observations::default()), "unseen");
-    assert_eq!(said(&sysctl, &with(Some("1\t2"))), "same");
-    assert_eq!(said(&sysctl, &with(Some("1"))), "set to 1 2 because it is 1");
-    assert_eq!(said(&sysctl, &with(None)), "set to 1 2 because the kernel does not have it yet");
+    assert_eq!(diff_text(&sysctl, &Observations::default()), "unseen");
+    assert_eq!(diff_text(&sysctl, &with(Some("1\t2"))), "same");
+    assert_eq!(diff_text(&sysctl, &with(Some("1"))), "set to 1 2 because it is 1");
+    assert_eq!(diff_text(&sysctl, &with(None)), "set to 1 2 because the kernel does not have it yet");
     let module = Resource::KernelModule(KernelModule { name: "m".to_owned() });
     let with = |there| Observations { modules: [("m".to_owned(), there)].into(), ..Observations::default() };
-    assert_eq!((said(&module, &Observations::default()).as_str(), said(&module, &with(ModuleState::Loaded)).as_str()), ("unseen", "same"));
-    assert_eq!(said(&module, &with(ModuleState::Missing)), "load because it is neither loaded nor built in");
+    assert_eq!(
+        (diff_text(&module, &Observations::default()).as_str(), diff_text(&module, &with(ModuleState::Loaded)).as_str()),
+        ("unseen", "same")
+    );
+    assert_eq!(diff_text(&module, &with(ModuleState::Missing)), "load because it is neither loaded nor built in");
 }
 
 #[test]
@@ -183,19 +186,19 @@ fn units() {
         seen
     };
     let running = unit(UnitGoal::Running);
-    assert_eq!(said(&running, &Observations::default()), "unseen");
-    assert_eq!(said(&running, &with(state("active", "enabled", 6_000_000))), "same");
-    assert_eq!(said(&running, &with(state("active", "enabled", 4_000_000))), "restart because /f changed after it was started");
+    assert_eq!(diff_text(&running, &Observations::default()), "unseen");
+    assert_eq!(diff_text(&running, &with(state("active", "enabled", 6_000_000))), "same");
+    assert_eq!(diff_text(&running, &with(state("active", "enabled", 4_000_000))), "restart because /f changed after it was started");
     let mut set_back = with(state("active", "enabled", 4_000_000));
     set_back.clock_nanoseconds = 2_000_000_000;
-    assert_eq!(said(&running, &set_back), "same", "a file of the future can't say that the unit is older");
-    assert_eq!(said(&running, &with(state("failed", "enabled", 6_000_000))), "start because it is failed");
-    assert_eq!(said(&running, &with(state("active", "disabled", 6_000_000))), "enable because it is disabled");
+    assert_eq!(diff_text(&running, &set_back), "same", "a file of the future can't say that the unit is older");
+    assert_eq!(diff_text(&running, &with(state("failed", "enabled", 6_000_000))), "start because it is failed");
+    assert_eq!(diff_text(&running, &with(state("active", "disabled", 6_000_000))), "enable because it is disabled");
     let missing = UnitState { load: "not-found".into(), active: "inactive".into(), ..UnitState::default() };
-    assert_eq!(said(&running, &with(missing)), "start because it is not-found");
+    assert_eq!(diff_text(&running, &with(missing)), "start because it is not-found");
     let reload = UnitState { needs_reload: true, ..state("active", "enabled", 6_000_000) };
-    assert_eq!(said(&running, &with(reload)), "reload because its unit file changed since systemd read it");
-    assert_eq!(said(&unit(UnitGoal::Enabled), &with(state("inactive", "enabled", 0))), "same");
+    assert_eq!(diff_text(&running, &with(reload)), "reload because its unit file changed since systemd read it");
+    assert_eq!(diff_text(&unit(UnitGoal::Enabled), &with(state("inactive", "enabled", 0))), "same");
 
     let script = |seen: &Observations| match running.diff(seen) {
         Verdict::Differs(change) => script_of(&running.act(&change)),

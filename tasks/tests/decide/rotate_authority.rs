@@ -14,7 +14,7 @@ use kok_tasks::plan::{
 use kok_tasks::preconditions::reminders;
 use time::OffsetDateTime;
 
-use crate::bootstrap::told;
+use crate::bootstrap::refusal_text;
 use crate::support::host::kubeconfig_authorities;
 use crate::support::secrets::{self, JOINING, System};
 use crate::support::world::World;
@@ -41,14 +41,14 @@ fn file(kind: AuthorityKind) -> String {
 }
 
 impl Story {
-    fn of(text: &str, kind: AuthorityKind) -> Self {
+    fn from_text(text: &str, kind: AuthorityKind) -> Self {
         Self::of_world(World::bare_of(cluster_of(text)).converge(), kind)
     }
 
     fn of_world(mut world: World, kind: AuthorityKind) -> Self {
         let first = world.cluster.control_planes().next().unwrap().name.clone();
         let old = world.hosts[&first].text(&file(kind)).to_owned();
-        world.told.insert(AuthorityKind::Kubernetes, PemSet::parse(world.hosts[&first].text(&file(AuthorityKind::Kubernetes))));
+        world.published.insert(AuthorityKind::Kubernetes, PemSet::parse(world.hosts[&first].text(&file(AuthorityKind::Kubernetes))));
         for host in world.cluster.hosts.clone() {
             let here = world.host(&host.name);
             // What was issued to it when it joined.
@@ -246,7 +246,7 @@ impl Story {
 }
 
 fn is_killed_anywhere(text: &str, kind: AuthorityKind, every: usize) {
-    let story = Story::of(text, kind);
+    let story = Story::from_text(text, kind);
     let mut whole = story.clone();
     let steps = usize::MAX - whole.driven(false, usize::MAX);
     for killed in (0..=steps).step_by(every) {
@@ -319,7 +319,7 @@ fn who_joins_meanwhile_gets_both_and_goes_along() {
         story.world.cluster = five.clone();
         // What its API server shows would be signed by the new one.
         if kind == AuthorityKind::Kubernetes {
-            let said = told(&story.world.try_plan().unwrap_err());
+            let said = refusal_text(&story.world.try_plan().unwrap_err());
             assert!(said.contains("cp4 can't become a control plane") && said.contains("--finish"), "{said}");
             continue;
         }
@@ -343,7 +343,7 @@ fn who_joins_meanwhile_gets_both_and_goes_along() {
 
 #[test]
 fn what_keeps_an_authority_from_being_replaced_is_said_with_its_host() {
-    let story = Story::of(THREE, AuthorityKind::Etcd);
+    let story = Story::from_text(THREE, AuthorityKind::Etcd);
     let refused = |story: &Story, host: &str, change: &dyn Fn(&mut Observations)| {
         let mut seen = story.seen();
         let mut observed = seen.observations(host).clone();
@@ -352,7 +352,7 @@ fn what_keeps_an_authority_from_being_replaced_is_said_with_its_host() {
         let refusals: Vec<Refusal> = authority_standing(&story.world.cluster, story.kind, &seen)
             .and_then(|_| may_begin_authority(&story.world.cluster, story.kind, &seen))
             .expect_err("nothing is refused");
-        told(&refusals)
+        refusal_text(&refusals)
     };
     let said = refused(&story, "cp2", &|seen| seen.api_server = Some(ApiServerState::NotReady("etcd failed".to_owned())));
     assert!(said.contains("cp2") && said.contains("etcd failed") && !said.contains("cp1"), "{said}");
@@ -360,7 +360,7 @@ fn what_keeps_an_authority_from_being_replaced_is_said_with_its_host() {
     assert!(said.contains("its member of etcd does not work") && said.contains("cp2"), "{said}");
     let said = refused(&story, "cp2", &|seen| drop(seen.contents.insert(file(AuthorityKind::Etcd), Vec::new())));
     assert!(said.contains("has no certificate in it") && said.contains("cp2"), "{said}");
-    let stranger = Story::of(THREE, AuthorityKind::Etcd).makes();
+    let stranger = Story::from_text(THREE, AuthorityKind::Etcd).makes();
     let said = refused(&story, "cp2", &|seen| drop(seen.contents.insert(file(AuthorityKind::Etcd), stranger.clone().into_bytes())));
     assert!(said.contains("hosts have authorities that others don't know"), "{said}");
 }
@@ -368,8 +368,8 @@ fn what_keeps_an_authority_from_being_replaced_is_said_with_its_host() {
 /// Whoever has a worker has no more than that: what stands in its file is trusted by nobody else, and is put right.
 #[test]
 fn what_a_worker_trusts_is_not_spread() {
-    let mut story = Story::of(THREE, AuthorityKind::Kubernetes);
-    let stranger = Story::of(THREE, AuthorityKind::Kubernetes).makes();
+    let mut story = Story::from_text(THREE, AuthorityKind::Kubernetes);
+    let stranger = Story::from_text(THREE, AuthorityKind::Kubernetes).makes();
     let authority = file(story.kind);
     let own = story.world.hosts["worker1"].text(&authority).to_owned();
     story.world.host("worker1").write(&authority, 0o644, &PemSet::parse(&own).with_next(&stranger).text());
@@ -385,7 +385,7 @@ fn what_a_worker_trusts_is_not_spread() {
 /// A run was killed that had ended a member: what it is to be is known by the others, and of the only one by nobody.
 #[test]
 fn a_member_that_is_away_is_to_be_what_the_others_are() {
-    let mut story = Story::of(THREE, AuthorityKind::Etcd);
+    let mut story = Story::from_text(THREE, AuthorityKind::Etcd);
     let certificate = story.makes();
     let rotation = AuthorityRotation { kind: story.kind, certificate: &certificate, stage: AuthorityStage::Known };
     let planned = |away: &[&str]| {
@@ -394,7 +394,7 @@ fn a_member_that_is_away_is_to_be_what_the_others_are() {
             let gone = Some(EtcdState::NotReady("refused".to_owned()));
             seen.add_observations(host, Observations { etcd: gone, ..seen.observations(host).clone() });
         }
-        rotate_authority(&story.world.cluster, &rotation, NOW, &seen).map_err(|refusals| told(&refusals))
+        rotate_authority(&story.world.cluster, &rotation, NOW, &seen).map_err(|refusals| refusal_text(&refusals))
     };
     let Ok(Making::Made(plan)) = planned(&["cp2"]) else { panic!("there is no plan") };
     let ready = |host: &str| match &plan.step(&step_id(host, "authorities", "member")).unwrap().action {
@@ -409,7 +409,7 @@ fn a_member_that_is_away_is_to_be_what_the_others_are() {
 /// The key of the next one may lie on a host from the second stage on, before any file says that it signs.
 #[test]
 fn what_has_begun_is_neither_ended_nor_begun_by_another() {
-    let mut story = Story::of(THREE, AuthorityKind::Etcd);
+    let mut story = Story::from_text(THREE, AuthorityKind::Etcd);
     assert!(matches!(story.standing(), AuthorityStanding::One { begun: false, .. }));
     story.driven(false, 1);
     assert!(matches!(story.standing(), AuthorityStanding::One { begun: true, .. }), "{:?}", story.standing());
@@ -421,7 +421,7 @@ fn what_has_begun_is_neither_ended_nor_begun_by_another() {
 
 #[test]
 fn pods_that_know_no_other_keep_it_from_ending() {
-    let story = Story::of(THREE, AuthorityKind::Kubernetes);
+    let story = Story::from_text(THREE, AuthorityKind::Kubernetes);
     let ended_by = |pods: Result<OlderPods, String>, ahead: i64| {
         let mut seen = story.seen();
         seen.add_clock_offset("worker1", ahead);
@@ -429,7 +429,7 @@ fn pods_that_know_no_other_keep_it_from_ending() {
             let observed = Observations { older_pods: Some(pods.clone()), ..seen.observations(&host.name).clone() };
             seen.add_observations(&host.name, observed);
         }
-        may_end_authority(&story.world.cluster, story.kind, &seen).map_err(|refusals| told(&refusals))
+        may_end_authority(&story.world.cluster, story.kind, &seen).map_err(|refusals| refusal_text(&refusals))
     };
     let ended = |pods| ended_by(pods, 0);
     let of = |start: i64| Ok(OlderPods { changed: 100, pods: (1..=10).map(|number| (format!("web/pod-{number}"), start)).collect() });

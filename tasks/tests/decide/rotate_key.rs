@@ -2,12 +2,12 @@
 
 use kok_crds::model::Cluster;
 use kok_tasks::change::{ChangeKind, Verdict};
-use kok_tasks::encryption::Target;
+use kok_tasks::encryption::LayoutTarget;
 use kok_tasks::observe::{ApiServerState, EncryptionKeys, EncryptionRead, Observations, StoredValues};
 use kok_tasks::operations::{Operation, ReadsEncryption, RewriteEncrypted};
 use kok_tasks::plan::{KeyStage, Plan, Refusal, key_to_encrypt_with};
 
-use crate::bootstrap::told;
+use crate::bootstrap::refusal_text;
 use crate::support::change_encryption::{made, seen};
 use crate::support::encryption::secretbox;
 use crate::support::secrets::JOINING;
@@ -31,11 +31,11 @@ fn world_of(text: &str) -> World {
     world
 }
 
-fn key_of(target: &Target) -> String {
+fn key_of(target: &LayoutTarget) -> String {
     target.key().unwrap().to_owned()
 }
 
-fn chosen(world: &World, later: i64) -> Result<Target, Vec<Refusal>> {
+fn chosen(world: &World, later: i64) -> Result<LayoutTarget, Vec<Refusal>> {
     key_to_encrypt_with(&world.cluster, &seen(world), NOW + later)
 }
 
@@ -141,7 +141,7 @@ fn what_keeps_the_key_from_being_replaced_is_said_with_its_host() {
         let mut of_second = seen.observations("cp2").clone();
         change(&mut of_second);
         seen.add_observations("cp2", of_second);
-        told(&key_to_encrypt_with(&world.cluster, &seen, NOW).expect_err("nothing is refused"))
+        refusal_text(&key_to_encrypt_with(&world.cluster, &seen, NOW).expect_err("nothing is refused"))
     };
     let said = refused(&world, &|seen| seen.api_server = Some(ApiServerState::NotReady("etcd failed".to_owned())));
     assert!(said.contains("cp2") && said.contains("etcd failed") && !said.contains("cp1"), "{said}");
@@ -191,7 +191,7 @@ fn a_control_plane_that_joins_meanwhile_gets_both_keys() {
         let has = begun.hosts[keeper].key_names();
         assert_eq!(has.len(), 2, "after {steps}: {has:?}");
         // Whoever joins has to be part of the cluster before the key is replaced any further.
-        assert!(told(&chosen(&begun, 60).unwrap_err()).contains("cp4"));
+        assert!(refusal_text(&chosen(&begun, 60).unwrap_err()).contains("cp4"));
     }
 }
 

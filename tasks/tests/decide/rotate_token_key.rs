@@ -12,7 +12,7 @@ use kok_tasks::plan::{
 };
 use kok_tasks::token_keys::{SIGNING_KEY, TOKEN_KEYS, key_id};
 
-use crate::bootstrap::told;
+use crate::bootstrap::refusal_text;
 use crate::support::world::World;
 use crate::support::{cluster_of, good_facts, own_etcd_of_three};
 
@@ -34,7 +34,7 @@ struct Story {
 }
 
 impl Story {
-    fn of(text: &str) -> Self {
+    fn from_text(text: &str) -> Self {
         let world = World::bare_of(cluster_of(text)).converge();
         let halves = [SIGNING_KEY, TOKEN_KEYS].map(|path| world.hosts["cp1"].text(path).to_owned());
         let halves = [halves.into()].into();
@@ -161,7 +161,7 @@ const END: [TokenKeyStage; 2] = [TokenKeyStage::Signs, TokenKeyStage::Alone];
 #[test]
 fn a_run_that_is_killed_after_any_step_is_gone_on_with() {
     for text in [ONE, THREE, &own_etcd_of_three()] {
-        let story = Story::of(text);
+        let story = Story::from_text(text);
         let planes = story.planes().len();
         let mut whole = story.clone();
         let steps = usize::MAX - whole.driven(&REPLACE, usize::MAX);
@@ -193,12 +193,12 @@ fn a_run_that_is_killed_after_any_step_is_gone_on_with() {
 
 #[test]
 fn what_is_not_done_yet_does_not_end() {
-    let mut story = Story::of(THREE);
+    let mut story = Story::from_text(THREE);
     assert_eq!(story.standing(), TokenKeyStanding::One);
     let mut signs = 0;
     while story.standing() == TokenKeyStanding::One {
         signs += 1;
-        story = Story::of(THREE);
+        story = Story::from_text(THREE);
         story.driven(&REPLACE, signs);
     }
     assert!(matches!(story.standing(), TokenKeyStanding::Begun { keeper, .. } if keeper == "cp1"), "{:?}", story.standing());
@@ -206,13 +206,13 @@ fn what_is_not_done_yet_does_not_end() {
 
 #[test]
 fn what_keeps_the_key_from_being_replaced_is_said_with_its_host() {
-    let story = Story::of(THREE);
+    let story = Story::from_text(THREE);
     let refused = |story: &Story, change: &dyn Fn(&mut Observations)| {
         let mut seen = story.seen();
         let mut of_second = seen.observations("cp2").clone();
         change(&mut of_second);
         seen.add_observations("cp2", of_second);
-        told(&token_key_standing(&story.world.cluster, &seen).expect_err("nothing is refused"))
+        refusal_text(&token_key_standing(&story.world.cluster, &seen).expect_err("nothing is refused"))
     };
     let said = refused(&story, &|seen| seen.api_server = Some(ApiServerState::NotReady("etcd failed".to_owned())));
     assert!(said.contains("cp2") && said.contains("etcd failed") && !said.contains("cp1"), "{said}");
@@ -231,7 +231,7 @@ fn what_keeps_the_key_from_being_replaced_is_said_with_its_host() {
 /// A host that comes back as it was before, such as from an image of its disk.
 #[test]
 fn one_that_was_away_meanwhile_gets_the_key_by_the_same_command() {
-    let mut story = Story::of(THREE);
+    let mut story = Story::from_text(THREE);
     let (key, keys) = (story.world.hosts["cp3"].text(SIGNING_KEY).to_owned(), story.world.hosts["cp3"].text(TOKEN_KEYS).to_owned());
     story.driven(&REPLACE, usize::MAX);
     for (path, text) in [(SIGNING_KEY, &key), (TOKEN_KEYS, &keys)] {
@@ -254,7 +254,7 @@ fn one_that_was_away_meanwhile_gets_the_key_by_the_same_command() {
 /// A run was killed when all files were there, and somebody goes on a day later: until then everybody has signed with the old key.
 #[test]
 fn time_counts_from_when_api_servers_sign_with_the_key() {
-    let mut story = Story::of(THREE);
+    let mut story = Story::from_text(THREE);
     let started: Vec<u64> = story.planes().iter().map(|host| story.world.hosts[host].programs["kube-apiserver"]).collect();
     story.driven(&REPLACE, usize::MAX);
     let day = 24 * 3600;
@@ -273,7 +273,7 @@ fn time_counts_from_when_api_servers_sign_with_the_key() {
 
 #[test]
 fn tokens_that_may_be_in_use_are_not_refused() {
-    let story = Story::of(ONE);
+    let story = Story::from_text(ONE);
     let ends = |age: u64, secrets: Result<&[(&str, &str)], &str>| {
         let mut seen = story.seen();
         let secrets = secrets.map(|all| all.iter().map(|(name, key)| ((*name).to_owned(), (*key).to_owned())).collect());
@@ -282,7 +282,7 @@ fn tokens_that_may_be_in_use_are_not_refused() {
         may_end_token_key(&story.world.cluster, (NEW, age), &seen)
     };
     let (day, own) = (25 * 3600, key_id(NEW).unwrap());
-    let said = |result: Result<(), Vec<Refusal>>| told(&result.unwrap_err());
+    let said = |result: Result<(), Vec<Refusal>>| refusal_text(&result.unwrap_err());
     assert_eq!(ends(day, Ok(&[])), Ok(()));
     assert_eq!(ends(day, Ok(&[("a/new", &own)])), Ok(()));
     let text = said(ends(day - 3601, Ok(&[])));

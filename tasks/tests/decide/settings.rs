@@ -1,6 +1,6 @@
 //! A setting that is called honoured is of use to somebody: with it the plan is another one, or is refused, however etcd runs.
 
-use kok_crds::{Effect, variables};
+use kok_crds::{VariableEffect, variables};
 
 use crate::support::cluster_of;
 use crate::support::world::World;
@@ -97,7 +97,7 @@ fn decided(cluster: &str, vars: &str) -> Result<String, String> {
 
 #[test]
 fn every_setting_changes_what_is_done() {
-    let settings = variables().filter(|row| row.effect() == Effect::Honoured && row.details().starts_with("a setting"));
+    let settings = variables().filter(|row| row.effect() == VariableEffect::Honoured && row.details().starts_with("a setting"));
     let mut idle = Vec::new();
     let mut tried = 0;
     let is_shown = |name: &&str| [&OF_FETCHING[..], &OF_CALICO, &OF_LATER, &OF_BACKUPS].iter().all(|others| !others.contains(name));

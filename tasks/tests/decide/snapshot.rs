@@ -52,7 +52,7 @@ fn decided_without(bare: &[&str], cluster: &Cluster, has: &[(&str, &str)], says:
     decide(cluster, &seen)
 }
 
-fn of(host: &str, form: Form, key: Option<&str>) -> Result<Snapshot, Refusal> {
+fn snapshot_of(host: &str, form: Form, key: Option<&str>) -> Result<Snapshot, Refusal> {
     Ok(Snapshot::Of { host: host.to_owned(), form, key: key.map(str::to_owned) })
 }
 
@@ -62,12 +62,12 @@ fn it_is_of_the_first_member_that_is_healthy() {
         [|member| member.has_leader = false, |member| member.is_learner = true, |member| member.errors.push("alarm:CORRUPT".to_owned())];
     for wrong in wrong {
         let says = [("cp1", member(wrong)), ("cp2", silent()), ("cp3", member(|_| {}))];
-        assert_eq!(decided(&highly_available(), &[("cp1", FOUNDED)], &says), of("cp3", Form::Gateway, None));
+        assert_eq!(decided(&highly_available(), &[("cp1", FOUNDED)], &says), snapshot_of("cp3", Form::Gateway, None));
     }
     let full = member(|member| member.errors.push("alarm:NOSPACE".to_owned()));
-    assert_eq!(decided(&cluster(), &[("cp1", BEGUN), ("cp1", KEY)], &[("cp1", full)]), of("cp1", Form::Gateway, Some("cp1")));
+    assert_eq!(decided(&cluster(), &[("cp1", BEGUN), ("cp1", KEY)], &[("cp1", full)]), snapshot_of("cp1", Form::Gateway, Some("cp1")));
     let says = [("etcd2", member(|_| {}))];
-    assert_eq!(decided(&own_etcd(), &[("cp2", KEY)], &says), of("etcd2", Form::Raw, Some("cp2")));
+    assert_eq!(decided(&own_etcd(), &[("cp2", KEY)], &says), snapshot_of("etcd2", Form::Raw, Some("cp2")));
 }
 
 #[test]
@@ -82,7 +82,7 @@ fn it_is_of_a_member_that_knows_the_others_as_the_file_does() {
         member(|member| member.members.clone_from(&members))
     };
     let says = [("cp1", knows(&["cp1"])), ("cp2", silent()), ("cp3", knows(&["cp3", "cp1", "cp2"]))];
-    assert_eq!(decided(&cluster, &[], &says), of("cp3", Form::Gateway, None));
+    assert_eq!(decided(&cluster, &[], &says), snapshot_of("cp3", Form::Gateway, None));
 }
 
 /// Also where the one without a leader is that which has the data.

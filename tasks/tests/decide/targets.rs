@@ -68,7 +68,7 @@ fn every_folder_that_a_step_writes_to_is_looked_at_and_refused_where_it_can_t_be
         }
     }
     for family in FAMILIES {
-        let store = TrustStore::of(family);
+        let store = TrustStore::for_distribution(family);
         assert!(TARGETS.iter().any(|target| target.path == store.folder), "{}", family.name);
     }
 }

@@ -9,7 +9,7 @@ use kok_tasks::resources::Act;
 use kok_tasks::script::Part;
 use serde_json::json;
 
-use crate::operations::{ready, said, with};
+use crate::operations::{diff_text, ready, with};
 use crate::support::shell::{Folder, SHELLS, run};
 
 /// Parallel joins go on with the token that they have, and no rule of a cluster that has them is written again.
@@ -59,30 +59,30 @@ fn tokens_come_and_go() {
     let token = |needed| {
         Operation::BootstrapToken(BootstrapToken { host: "cp1".into(), id: "kokab2".into(), needed, kubelet_client: false, server: None })
     };
-    assert_eq!(said(&token(true), &ready(&rules, &["bootstrap-token-kokab2"])), "same");
-    assert_eq!(said(&token(true), &ready(&rules, &["bootstrap-token-kokold"])), "hosts are to join");
-    assert_eq!(said(&token(false), &ready(&rules, &[])), "same");
-    assert_eq!(said(&token(false), &ready(&rules[..1], &[])), "the cluster has no rules for joining hosts");
+    assert_eq!(diff_text(&token(true), &ready(&rules, &["bootstrap-token-kokab2"])), "same");
+    assert_eq!(diff_text(&token(true), &ready(&rules, &["bootstrap-token-kokold"])), "hosts are to join");
+    assert_eq!(diff_text(&token(false), &ready(&rules, &[])), "same");
+    assert_eq!(diff_text(&token(false), &ready(&rules[..1], &[])), "the cluster has no rules for joining hosts");
     let with_client = BootstrapToken { host: "cp1".into(), id: "kokab2".into(), needed: false, kubelet_client: true, server: None };
     let with_client = Operation::BootstrapToken(with_client);
-    assert_eq!(said(&with_client, &ready(&rules, &[])), "the cluster has no rule by which API servers reach kubelets");
+    assert_eq!(diff_text(&with_client, &ready(&rules, &[])), "the cluster has no rule by which API servers reach kubelets");
     let binding = ("ClusterRoleBinding//kubeadm:apiserver-kubelet-client", json!({}));
-    assert_eq!(said(&with_client, &ready(&[&rules[..], &[binding]].concat(), &[])), "same");
+    assert_eq!(diff_text(&with_client, &ready(&[&rules[..], &[binding]].concat(), &[])), "same");
     // By the clock of the host whose API server was asked: that is where it is made.
     let left = |seconds: i64| {
         let mut seen = ready(&rules, &["bootstrap-token-kokab2"]);
         seen.clock_nanoseconds = 1_780_000_000_000_000_000;
         let Some(KubernetesState::Ready { bootstrap_tokens, .. }) = &mut seen.kubernetes else { panic!("{seen:?}") };
         bootstrap_tokens[0].ends_seconds = Some(seconds.saturating_add(1_780_000_000));
-        said(&token(true), &seen)
+        diff_text(&token(true), &seen)
     };
     assert_eq!([left(1800), left(600)], ["same", "same"]);
     for seconds in [599, 0, -1, i64::MIN] {
         assert_eq!(left(seconds), "the token ends before hosts that are to join may have joined", "{seconds}");
     }
     let removal = Operation::RemoveTokens(RemoveTokens);
-    assert_eq!(said(&removal, &ready(&[], &["bootstrap-token-kokold"])), "a bootstrap token of kokctl is left");
-    assert_eq!(said(&removal, &ready(&[], &["bootstrap-token-abcdef"])), "same", "tokens of others stay");
-    assert_eq!(said(&removal, &with(KubernetesState::Absent)), "same");
-    assert_ne!(said(&removal, &with(KubernetesState::NotReady(String::new()))), "same");
+    assert_eq!(diff_text(&removal, &ready(&[], &["bootstrap-token-kokold"])), "a bootstrap token of kokctl is left");
+    assert_eq!(diff_text(&removal, &ready(&[], &["bootstrap-token-abcdef"])), "same", "tokens of others stay");
+    assert_eq!(diff_text(&removal, &with(KubernetesState::Absent)), "same");
+    assert_ne!(diff_text(&removal, &with(KubernetesState::NotReady(String::new()))), "same");
 }

@@ -22,7 +22,7 @@ fn with_old_containerd() -> World {
 
 fn changed(world: &World, limit: &[&str]) -> BTreeSet<String> {
     let file = of_version(NEW);
-    let running = Running::of(&file, &world.seen()).unwrap();
+    let running = Running::from_seen(&file, &world.seen()).unwrap();
     let limit = limit.iter().map(|host| (*host).to_owned()).collect();
     let stage = components(&file, &running, &Wish { limit, ..Wish::default() });
     assert_eq!(stage.name, StageName::Components);
@@ -46,7 +46,7 @@ fn members_that_are_units_stay() {
     let mut world = World::bare_of(cluster);
     world.follows_versions = true;
     let (world, file) = (world.converge(), own_etcd());
-    let running = Running::of(&file, &world.seen()).unwrap();
+    let running = Running::from_seen(&file, &world.seen()).unwrap();
     let stage = components(&file, &running, &Wish::default());
     let changed: BTreeSet<String> = plan_of(&world, &stage).changes().map(|(step, _)| step.id.to_string()).collect();
     assert!(changed.contains("cp2/container-runtime/containerd"), "{changed:?}");
@@ -72,7 +72,7 @@ fn a_cluster_that_is_half_way_stays_half_way() {
             .for_each(|program| world.host(name).has_version(program, NEW, NEW));
     }
     let file = of_version(NEW);
-    let stage = components(&file, &Running::of(&file, &world.seen()).unwrap(), &Wish::default());
+    let stage = components(&file, &Running::from_seen(&file, &world.seen()).unwrap(), &Wish::default());
     let (plane, worker) = (file.host("cp1").unwrap(), file.host("worker1").unwrap());
     assert_eq!(stage.cluster.plane_version(plane).to_string(), NEW);
     assert_eq!([plane, worker].map(|host| stage.cluster.kubelet_version(host).to_string()), [OLD, OLD]);
@@ -84,7 +84,7 @@ fn a_cluster_that_is_half_way_stays_half_way() {
 fn the_hosts_that_are_meant_are_named() {
     let world = with_old_containerd();
     let file = of_version(NEW);
-    let running = Running::of(&file, &world.seen()).unwrap();
+    let running = Running::from_seen(&file, &world.seen()).unwrap();
     let wish = Wish { limit: vec!["worker2".to_owned()], ..Wish::default() };
     assert_eq!(components(&file, &running, &wish).hosts, ["worker2"]);
     assert_eq!(components(&file, &running, &Wish::default()).hosts.len(), file.hosts.len());

@@ -126,7 +126,7 @@ fn kubelets_wait_for_every_api_server() {
 }
 
 fn way_of(file: &Cluster, world: &World) -> Vec<Stage> {
-    let running = Running::of(file, &world.seen_before_upgrade()).unwrap();
+    let running = Running::from_seen(file, &world.seen_before_upgrade()).unwrap();
     let hops = path(&running, &file.kubernetes_version, &world.bundle).unwrap();
     stages(file, &running, &hops, &Wish::default()).unwrap()
 }

@@ -28,7 +28,7 @@ fn with_pools(pools: &[(&str, &[&str], Option<Serial>, u64)]) -> Vec<Pool> {
 #[test]
 fn workers_come_pool_after_pool_and_each_is_looked_at_before_the_next() {
     let world = old();
-    let running = Running::of(&world.cluster, &world.seen()).unwrap();
+    let running = Running::from_seen(&world.cluster, &world.seen()).unwrap();
     let hops = path(&running, &NEW.parse().unwrap(), &world.bundle).unwrap();
     let stages_of = |pools: &[(&str, &[&str], Option<Serial>, u64)]| {
         let cluster = Cluster { pools: with_pools(pools), ..of_version(NEW) };

@@ -6,7 +6,7 @@ use kok_tasks::gate::{Disruption, Need};
 use kok_tasks::observe::{API_SERVER, ETCD, ImageState, KUBELET, Look, Observations, Rule, Webhook, Webhooks};
 use kok_tasks::operations::Operation;
 use kok_tasks::plan::{Action, Plan, StepId};
-use kok_tasks::upgrade::{CheckName, Part, Pause, Running, Stage, StageName, Wish, check, path, stages};
+use kok_tasks::upgrade::{CheckName, ClusterPart, Pause, Running, Stage, StageName, Wish, check, path, stages};
 
 use crate::support::upgrading::{NEW, OLD, of_version, two_releases};
 use crate::support::world::World;
@@ -38,7 +38,7 @@ fn has_etcd(world: &mut World, host: &str, version: &str) {
 }
 
 pub(crate) fn way(world: &World, wish: &Wish) -> Vec<Stage> {
-    let running = Running::of(&world.cluster, &world.seen()).unwrap();
+    let running = Running::from_seen(&world.cluster, &world.seen()).unwrap();
     let hops = path(&running, &NEW.parse().unwrap(), &world.bundle).unwrap();
     stages(&of_version(NEW), &running, &hops, wish).unwrap()
 }
@@ -87,14 +87,16 @@ fn the_stages_are_control_planes_configuration_and_kubelets() {
     let names = |wish: &Wish| way(&world, wish).iter().map(|stage| stage.name.as_str()).collect::<Vec<_>>();
     assert_eq!(names(&Wish::default()), ["control-planes", "kubelets", "configuration", "kubelets"]);
     assert_eq!(names(&Wish { pause: Some(Pause::ControlPlanes), ..Wish::default() }), ["etcd", "control-planes", "configuration"]);
-    assert_eq!(names(&Wish { part: Some(Part::ControlPlanes), ..Wish::default() }), ["control-planes", "kubelets", "configuration"]);
+    assert_eq!(names(&Wish { part: Some(ClusterPart::ControlPlanes), ..Wish::default() }), ["control-planes", "kubelets", "configuration"]);
     let planes = Wish { limit: PLANES.map(str::to_owned).to_vec(), ..Wish::default() };
     assert_eq!(names(&planes), ["control-planes", "kubelets", "configuration"]);
     let first = Wish { pause: Some(Pause::First), ..Wish::default() };
     assert_eq!(names(&first), ["etcd", "first"]);
-    let running = Running::of(&world.cluster, &world.seen()).unwrap();
+    let running = Running::from_seen(&world.cluster, &world.seen()).unwrap();
     let hops = path(&running, &NEW.parse().unwrap(), &world.bundle).unwrap();
-    for wish in [Wish { limit: vec!["worker1".to_owned()], ..Wish::default() }, Wish { part: Some(Part::Workers), ..Wish::default() }] {
+    for wish in
+        [Wish { limit: vec!["worker1".to_owned()], ..Wish::default() }, Wish { part: Some(ClusterPart::Workers), ..Wish::default() }]
+    {
         let refused = stages(&of_version(NEW), &running, &hops, &wish).unwrap_err();
         assert!(refused.because.unwrap().contains("no kubelet may be newer than an API server"), "nobody means the API servers");
     }
@@ -116,7 +118,7 @@ pub(crate) fn with_patch() -> World {
 fn a_pause_is_kept_by_who_types_it_again() {
     let world = old();
     let new = || NEW.parse().unwrap();
-    let mut running = Running::of(&world.cluster, &world.seen()).unwrap();
+    let mut running = Running::from_seen(&world.cluster, &world.seen()).unwrap();
     let names = |running: &Running, pause: Pause| {
         let hops = path(running, &new(), &world.bundle).unwrap();
         let wish = Wish { pause: Some(pause), ..Wish::default() };
@@ -146,7 +148,7 @@ fn a_pause_is_kept_by_who_types_it_again() {
 /// As control planes and what the cluster says of itself are by then.
 fn with_planes() -> (World, Vec<Stage>) {
     let world = with_patch();
-    let mut running = Running::of(&world.cluster, &world.seen()).unwrap();
+    let mut running = Running::from_seen(&world.cluster, &world.seen()).unwrap();
     running.planes.values_mut().for_each(|version| *version = NEW.parse().unwrap());
     running.etcd.values_mut().for_each(|version| *version = "3.7.0".parse().unwrap());
     let hops = path(&running, &NEW.parse().unwrap(), &world.bundle).unwrap();

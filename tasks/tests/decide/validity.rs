@@ -13,7 +13,7 @@ const DAY: i64 = 24 * 60 * 60;
 fn every_certificate_of_a_control_plane_is_known() {
     let mut world = World::converged();
     world.host("cp1").write("/etc/kubernetes/pki/etcd/peer.crt", 0o644, "-----BEGIN CERTIFICATE-----\n");
-    let found = validity::of(&world.look("cp1", validity::looks()));
+    let found = validity::certificate_validities(&world.look("cp1", validity::looks()));
     let names: Vec<_> = found.iter().map(|validity| validity.name).collect();
     let leaves = ["apiserver", "apiserver-kubelet-client", "apiserver-etcd-client", "front-proxy-client", "etcd/server", "etcd/peer"];
     let rest = ["etcd/healthcheck-client", "admin.conf", "controller-manager.conf", "scheduler.conf", "ca", "etcd/ca", "front-proxy-ca"];
@@ -25,7 +25,7 @@ fn every_certificate_of_a_control_plane_is_known() {
             Err(why) => assert_eq!((validity.path.as_str(), why.is_empty()), ("/etc/kubernetes/pki/etcd/peer.crt", false)),
         }
     }
-    assert_eq!(validity::of(&World::bare().look("cp1", validity::looks())), []);
+    assert_eq!(validity::certificate_validities(&World::bare().look("cp1", validity::looks())), []);
 }
 
 /// Whoever only wants to know a date must not hold a key for it.

@@ -5,7 +5,7 @@ use kok_tasks::observe::{API_SERVER, CONTAINERD, ETCD, ImageState, KUBELET};
 use kok_tasks::plan::{Choice, Plan, Refusal, Selection};
 use kok_tasks::preconditions;
 
-use crate::bootstrap::told;
+use crate::bootstrap::refusal_text;
 use crate::support::host::Host;
 use crate::support::world::World;
 use crate::support::{highly_available, own_etcd};
@@ -64,7 +64,7 @@ fn a_cluster_that_kubeadm_has_half_upgraded_is_refused_with_either_version() {
     assert!(written(&back).contains("write kubernetesVersion: 1.37.1"), "{}", written(&back));
     for part in [["cp1"], ["cp3"], ["worker1"]] {
         let refusals = limited(&world, &part).unwrap_err();
-        assert!(told(&refusals).contains("and the file asks for 1.37.1"), "{part:?}: {}", told(&refusals));
+        assert!(refusal_text(&refusals).contains("and the file asks for 1.37.1"), "{part:?}: {}", refusal_text(&refusals));
     }
 }
 
@@ -79,7 +79,7 @@ fn each_part_of_an_upgrade_that_is_left_is_refused() {
     ];
     for (control_planes, kubelets) in cases {
         let world = running(control_planes, kubelets);
-        let said = told(&world.try_plan().unwrap_err());
+        let said = refusal_text(&world.try_plan().unwrap_err());
         assert!(said.contains("several versions of Kubernetes run (1.36.3, 1.37.1)"), "{said}");
     }
     let said = written(&running([OLD, OLD, OLD], [OLD, OLD, OLD, OLD, NEW]).try_plan().unwrap_err());
@@ -94,7 +94,7 @@ fn one_program_of_a_control_plane_or_a_file_of_another_minor_is_enough() {
     for program in OF_CONTROL_PLANE {
         let mut world = running([NEW; 3], [NEW; 5]);
         world.host("cp2").has_version(program, "", OLD);
-        assert!(told(&world.try_plan().unwrap_err()).contains("several versions"), "{program}");
+        assert!(refusal_text(&world.try_plan().unwrap_err()).contains("several versions"), "{program}");
     }
     let mut world = running([NEW; 3], [NEW; 5]);
     world.host("cp2").has_version(API_SERVER, OLD, NEW);
@@ -109,7 +109,7 @@ fn one_program_of_a_control_plane_or_a_file_of_another_minor_is_enough() {
 fn a_kubelet_of_another_patch_is_started_anew_once_all_api_servers_have_the_version() {
     let mut world = running([NEW; 3], [NEW; 5]);
     kubelet(&mut world, "worker1", "1.37.0", NEW);
-    assert!(world.try_plan().is_ok(), "{}", told(&world.try_plan().unwrap_err()));
+    assert!(world.try_plan().is_ok(), "{}", refusal_text(&world.try_plan().unwrap_err()));
     let warnings = preconditions::warnings(&world.cluster, &world.seen());
     assert!(written(&warnings).contains("kubelets of another version than 1.37.1 run on worker1"), "{warnings:?}");
     let (_, mut asked) = limited(&world, &["worker1"]).unwrap();
@@ -119,7 +119,7 @@ fn a_kubelet_of_another_patch_is_started_anew_once_all_api_servers_have_the_vers
     assert!(asked.len() < CONTROL_PLANES.len(), "{asked:?}");
     control_plane(&mut world, "cp3", "1.37.0");
     for refusals in [world.try_plan().unwrap_err(), limited(&world, &["worker1"]).unwrap_err()] {
-        assert!(told(&refusals).contains("several versions of Kubernetes run (1.37.0, 1.37.1)"), "{}", told(&refusals));
+        assert!(refusal_text(&refusals).contains("several versions of Kubernetes run (1.37.0, 1.37.1)"), "{}", refusal_text(&refusals));
     }
 }
 
@@ -129,14 +129,14 @@ fn one_other_version_is_told_once() {
     let world = running([OLD; 3], [OLD; 5]);
     let refusals = world.try_plan().unwrap_err();
     assert_eq!(refusals.len(), 1, "{refusals:?}");
-    assert!(told(&refusals).contains("Kubernetes 1.36.3 runs, and the file asks for 1.37.1"), "{refusals:?}");
+    assert!(refusal_text(&refusals).contains("Kubernetes 1.36.3 runs, and the file asks for 1.37.1"), "{refusals:?}");
     let mut world = world;
     let map = world.api.objects.get_mut("ConfigMap/kube-system/kubeadm-config").unwrap();
     let text = map["data"]["ClusterConfiguration"].as_str().unwrap().replace(NEW, OLD);
     map["data"]["ClusterConfiguration"] = text.into();
     let refusals = world.try_plan().unwrap_err();
     assert_eq!(refusals.len(), 1, "{refusals:?}");
-    assert!(told(&refusals).contains("the running cluster has kubernetesVersion v1.36.3"), "{refusals:?}");
+    assert!(refusal_text(&refusals).contains("the running cluster has kubernetesVersion v1.36.3"), "{refusals:?}");
 }
 
 #[test]
@@ -151,7 +151,7 @@ fn a_host_that_is_away_is_judged_by_its_node_and_left_behind() {
         if is_left_out {
             seen.add_unreachable("worker2");
         }
-        told(&preconditions::check(&world.cluster, &seen))
+        refusal_text(&preconditions::check(&world.cluster, &seen))
     };
     assert!(without(false).contains("several versions of Kubernetes run"), "{}", without(false));
     assert_eq!(without(true), "", "nothing is changed there, and an older kubelet may go on");
@@ -189,8 +189,8 @@ fn a_newer_containerd_is_known_without_the_cluster() {
     world.hosts.values_mut().for_each(|host| {
         host.units.get_mut("kubelet.service").unwrap().active = "inactive".into();
     });
-    assert!(world.try_plan().is_ok(), "{}", told(&world.try_plan().unwrap_err()));
+    assert!(world.try_plan().is_ok(), "{}", refusal_text(&world.try_plan().unwrap_err()));
     world.host("worker1").has_version(CONTAINERD, "99.0.0", "99.0.0");
-    let said = told(&world.try_plan().unwrap_err());
+    let said = refusal_text(&world.try_plan().unwrap_err());
     assert!(said.contains("worker1 runs containerd 99.0.0, and the newest of the bundle is"), "{said}");
 }

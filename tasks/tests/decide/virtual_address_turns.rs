@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use kok_crds::model::Cluster;
 use kok_tasks::plan::{Choice, Inputs, Making, Plan, Reason, Seen, Selection, Step, make};
 
-use crate::bootstrap::told;
+use crate::bootstrap::refusal_text;
 use crate::leave_members::{leaving, order};
 use crate::support::secrets::JOINING;
 use crate::support::world::World;
@@ -59,7 +59,7 @@ fn plan_with(world: &World, silent: Option<&str>, holder: Option<&str>) -> Plan 
         seen.add_facts(holder, facts);
     }
     loop {
-        match make(&inputs, &seen).unwrap_or_else(|refusals| panic!("{}", told(&refusals))) {
+        match make(&inputs, &seen).unwrap_or_else(|refusals| panic!("{}", refusal_text(&refusals))) {
             Making::Made(plan) => return *plan,
             Making::LookFirst(asked) => {
                 asked.into_iter().for_each(|(host, looks)| seen.add_observations(&host, world.look(&host, looks.iter())));
@@ -98,7 +98,7 @@ fn it_does_not_join_alone_or_while_one_who_may_have_it_is_away() {
     let world = asked_to_grow();
     let limit = ["cp4".to_owned()];
     let selection = Selection::new(Choice { only: &[], skip: &[], limit: &limit }, &world.cluster).unwrap();
-    let refused = told(&world.plan_of(&selection).expect_err("the others don't know it"));
+    let refused = refusal_text(&world.plan_of(&selection).expect_err("the others don't know it"));
     assert!(refused.contains("the host cp1 is not chosen, and cp4 needs it") && refused.contains("it has to hear of them"), "{refused}");
     let plan = plan_with(&asked_to_grow(), Some("cp2"), None);
     assert!(before(&plan, "cp4").contains("cp2/virtual-address/read"), "{:?}", before(&plan, "cp4"));

@@ -6,12 +6,12 @@ use std::time::Duration;
 
 use super::measure::Cost;
 use super::report::{Converged, Distant};
-use super::sshd::Place;
+use super::sshd::LogPlace;
 use super::{Bench, median};
 
 /// Alternately kokctl and the floor, so that what else happens on the machine hits both.
 pub(super) fn run(bench: &Bench<'_>, count: usize, script: &Path) -> Result<Converged, Box<dyn Error>> {
-    let place = Place::mark(bench.first_hosts(count))?;
+    let place = LogPlace::mark(bench.first_hosts(count))?;
     nothing_to_do(bench, count)?;
     let counted = place.count()?;
     let (ours, floors) = alternate(bench, count, script)?;

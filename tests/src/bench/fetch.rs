@@ -7,7 +7,7 @@ use std::fs;
 
 use super::measure::{Cost, measure_by};
 use super::report::{Beside, Fetch};
-use super::{Options, median, text};
+use super::{BenchOptions, median, text};
 use crate::lab::DEFAULT_KUBERNETES_VERSION;
 use crate::upstream::Isolated;
 
@@ -17,7 +17,7 @@ const AT_ONCE: usize = 8;
 const OUT: &str = "fetched";
 
 /// Both in turn, each into an empty folder.
-pub(super) fn run(options: &Options) -> Result<Fetch, Box<dyn Error>> {
+pub(super) fn run(options: &BenchOptions) -> Result<Fetch, Box<dyn Error>> {
     let server = Isolated::start(&options.upstream, &options.bundle, &[])?;
     fs::write(server.file("cluster.yaml"), cluster())?;
     let kokctl = || fetch(&server, text(&options.kokctl)?, &CREATE);
@@ -36,11 +36,11 @@ pub(super) fn run(options: &Options) -> Result<Fetch, Box<dyn Error>> {
     let unlimited = in_turn()?;
     limit(&server)?;
     let limited = in_turn()?;
-    Ok(Fetch { bytes, requests: requests.len(), memory: Beside::of(&unlimited), link: Beside::of(&limited) })
+    Ok(Fetch { bytes, requests: requests.len(), memory: Beside::from_costs(&unlimited), link: Beside::from_costs(&limited) })
 }
 
 impl Beside {
-    fn of((ours, theirs): &(Vec<Cost>, Vec<Cost>)) -> Self {
+    fn from_costs((ours, theirs): &(Vec<Cost>, Vec<Cost>)) -> Self {
         let milliseconds = |costs: &[Cost]| median(costs.iter().map(|cost| cost.milliseconds).collect());
         let (milliseconds, curl_milliseconds) = (milliseconds(ours), milliseconds(theirs));
         #[allow(clippy::cast_precision_loss, reason = "kilobytes of one program")]

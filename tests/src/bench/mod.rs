@@ -33,7 +33,7 @@ const TASKS: &str = "host";
 
 /// What to measure, and with what.
 #[derive(Debug)]
-pub struct Options {
+pub struct BenchOptions {
     /// Numbers of hosts.
     pub hosts: Vec<usize>,
     /// Runs of which the median counts.
@@ -52,7 +52,7 @@ pub struct Options {
 
 /// A lab with a manifest for the first of its hosts.
 struct Bench<'a> {
-    options: &'a Options,
+    options: &'a BenchOptions,
     lab: &'a Lab,
     hosts: Vec<Host>,
     manifest: String,
@@ -63,7 +63,7 @@ struct Bench<'a> {
 ///
 /// # Errors
 /// When a program fails that is measured, or the lab does.
-pub fn run(options: &Options, progress: &(dyn Fn(&str) + Sync)) -> Result<Report, Box<dyn Error>> {
+pub fn run(options: &BenchOptions, progress: &(dyn Fn(&str) + Sync)) -> Result<Report, Box<dyn Error>> {
     progress("a bundle from a server that stands for upstream, beside curl");
     let fetch = fetch::run(options)?;
     let most = options.hosts.iter().copied().max().unwrap_or(1);

@@ -19,7 +19,7 @@ pub(super) struct Count {
 }
 
 /// A place in the logs of some hosts.
-pub(super) struct Place<'a> {
+pub(super) struct LogPlace<'a> {
     marks: Vec<(&'a Host, String)>,
 }
 
@@ -35,7 +35,7 @@ pub(super) fn log_every_command(hosts: &[Host]) -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-impl<'a> Place<'a> {
+impl<'a> LogPlace<'a> {
     /// Here.
     pub(super) fn mark(hosts: impl Iterator<Item = &'a Host>) -> Result<Self, Box<dyn Error>> {
         let marks = hosts.map(|host| Ok((host, mark(host)?))).collect::<Result<_, Box<dyn Error>>>()?;

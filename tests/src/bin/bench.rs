@@ -7,7 +7,7 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use clap::Parser;
-use kok_tests::bench::{Options, run};
+use kok_tests::bench::{BenchOptions, run};
 
 /// Compare kokctl with a client that does the least that can be done, on light hosts of the lab.
 #[derive(Parser)]
@@ -40,7 +40,7 @@ struct Cli {
 
 fn main() -> Result<ExitCode, Box<dyn Error>> {
     let Cli { hosts, runs, lag, kokctl, floor, upstream, bundle, json } = Cli::parse();
-    let options = Options { hosts, runs, lag: Duration::from_millis(lag), kokctl, floor, upstream, bundle };
+    let options = BenchOptions { hosts, runs, lag: Duration::from_millis(lag), kokctl, floor, upstream, bundle };
     let report = run(&options, &|line| {
         let _ = writeln!(io::stderr(), "{line}");
     })?;

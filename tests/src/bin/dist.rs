@@ -5,7 +5,7 @@ use std::io::{self, Write as _};
 use std::path::PathBuf;
 
 use clap::Parser;
-use kok_tests::dist::{Options, pack};
+use kok_tests::dist::{DistOptions, pack};
 
 /// Pack a program that is built: archive, Debian package, SBOM, sums.
 #[derive(Parser)]
@@ -33,7 +33,7 @@ struct Cli {
 
 fn main() -> Result<(), Box<dyn Error>> {
     let Cli { program, sources, target, architecture, epoch, output } = Cli::parse();
-    for path in pack(&Options { program, sources, output, architecture, target, epoch })? {
+    for path in pack(&DistOptions { program, sources, output, architecture, target, epoch })? {
         writeln!(io::stdout(), "{}", path.display())?;
     }
     Ok(())

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::{Args, Parser, Subcommand};
-use kok_tests::release::build::{Options, Summary, build, native_architecture};
+use kok_tests::release::build::{BuildOptions, Summary, build, native_architecture};
 use kok_tests::release::operator_image;
 use kok_tests::release::progress::{Progress, clock};
 use kok_tests::release::source::discover;
@@ -101,7 +101,7 @@ fn run(command: Command) -> Result<ExitCode, Box<dyn Error>> {
         Command::Build { output, with, with_built, only, cache, recipes } => {
             let cache = cache.map_or_else(paths::default_cache, Ok)?;
             let output = output.unwrap_or_else(|| paths::default_output(&cache));
-            let options = Options {
+            let options = BuildOptions {
                 recipes: absolute(&recipes.unwrap_or_else(paths::default_recipes))?,
                 with: with.into_iter().collect(),
                 with_built: with_built.into_iter().collect(),
@@ -123,7 +123,7 @@ fn absolute(path: &Path) -> Result<PathBuf, ReleaseError> {
     std::path::absolute(path).map_err(ReleaseError::io("find", path))
 }
 
-fn run_build(options: &Options) -> Result<ExitCode, Box<dyn Error>> {
+fn run_build(options: &BuildOptions) -> Result<ExitCode, Box<dyn Error>> {
     let mut progress = Progress::new();
     let summary = build(options, &mut progress)?;
     let Summary { built, components, changed, bundle } = &summary;
@@ -158,7 +158,7 @@ fn list(recipes: &Path) -> Result<ExitCode, Box<dyn Error>> {
 }
 
 fn operator_image(arguments: &OperatorImage) -> Result<ExitCode, Box<dyn Error>> {
-    let options = operator_image::Options {
+    let options = operator_image::ImageOptions {
         program: &arguments.program,
         with_libraries: arguments.with_libraries,
         authorities: &arguments.authorities,

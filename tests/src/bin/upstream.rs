@@ -8,7 +8,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
-use kok_tests::upstream::{Options, Place, catalog_of, index_of, serve};
+use kok_tests::upstream::{FaultPlace, UpstreamOptions, catalog_of, index_of, serve};
 
 #[derive(Parser)]
 #[command(name = "upstream", version)]
@@ -35,7 +35,7 @@ enum Verb {
         ca: PathBuf,
         /// What goes wrong, and where: runc.amd64=cut:1000, /blobs/=redirect:HOST; besides wrong, status:CODE, longer:BYTES, slow:BYTES.
         #[arg(long, value_name = "PART=FAULT")]
-        fault: Vec<Place>,
+        fault: Vec<FaultPlace>,
         /// A file with USER:PASSWORD in Base64: registries want tokens, which only this user gets.
         #[arg(long, value_name = "FILE")]
         login: Option<PathBuf>,
@@ -64,7 +64,7 @@ fn run() -> Result<(), Box<dyn Error>> {
             let ready = || {
                 let _ = writeln!(io::stdout(), "ready");
             };
-            Ok(serve(Options { bundle, files, listen, ca, faults: fault, login, jwks, expired, log }, ready)?)
+            Ok(serve(UpstreamOptions { bundle, files, listen, ca, faults: fault, login, jwks, expired, log }, ready)?)
         }
         Verb::Catalog { bundle } => {
             let catalog = catalog_of(&index_of(&bundle)?)?;

@@ -24,7 +24,7 @@ type Result<T> = std::result::Result<T, Box<dyn Error>>;
 
 /// What is packed, and how it is called.
 #[derive(Debug)]
-pub struct Options {
+pub struct DistOptions {
     /// The program, which needs no loader.
     pub program: PathBuf,
     /// The folder of the project's sources, with its `Cargo.lock`.
@@ -43,7 +43,7 @@ pub struct Options {
 ///
 /// # Errors
 /// If the program needs a loader, or does not run here; if a crate has no licence; if a file can't be written.
-pub fn pack(options: &Options) -> Result<Vec<PathBuf>> {
+pub fn pack(options: &DistOptions) -> Result<Vec<PathBuf>> {
     if is_dynamic(File::open(&options.program)?)? {
         return Err(format!("{} asks for a dynamic loader, which a user's machine may have otherwise", options.program.display()).into());
     }
@@ -75,7 +75,7 @@ fn version(program: &Path) -> Result<String> {
 }
 
 /// Everything that comes into the archive.
-fn whole(options: &Options, crates: &[crates::Crate], version: &str, work: &Path) -> Result<Tree> {
+fn whole(options: &DistOptions, crates: &[crates::Crate], version: &str, work: &Path) -> Result<Tree> {
     let mut tree = Tree::default();
     tree.add_program("kokctl", &options.program);
     tree.add_file("LICENSE", &options.sources.join("LICENSE"));

@@ -65,7 +65,7 @@ impl Boot {
     }
 
     /// A host that reboots by itself.
-    pub(crate) fn again() -> Self {
+    pub(crate) fn after_reboot() -> Self {
         Self { ended: Arc::default(), deadline: Instant::now() + DEADLINE }
     }
 

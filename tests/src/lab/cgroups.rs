@@ -188,7 +188,7 @@ pub(crate) fn destroy(lab: &str, member: Option<&str>) -> Result<(), LabError> {
             thaw(&folder);
             gone &= remove(&folder);
         }
-        victims.extend(present.iter().filter_map(|pid| ProcessId::of(*pid)));
+        victims.extend(present.iter().filter_map(|pid| ProcessId::from_pid(*pid)));
         for pid in present {
             process::kill(pid, || is_member(pid, &mark));
         }

@@ -21,7 +21,7 @@ pub(crate) fn run(what: &str, command: &mut Command) -> Result<String, LabError>
 
 /// What a command on a host came to.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Output {
+pub struct CommandOutput {
     /// The exit status; 255 also when SSH itself failed, -1 when a signal ended the client.
     pub status: i32,
     /// Standard output; bytes that are not UTF-8 are replaced.
@@ -30,7 +30,7 @@ pub struct Output {
     pub stderr: String,
 }
 
-impl Output {
+impl CommandOutput {
     /// Whether the status is 0.
     #[must_use]
     pub fn success(&self) -> bool {
@@ -40,7 +40,7 @@ impl Output {
 
 /// Runs `command` until it ended, whatever became of the processes that it started. Its output goes to files for that: with a pipe,
 /// an ssh that gave up would be waited for until the ssh to its bastion gives up too, which is two minutes later.
-pub(crate) fn output_of(command: &mut Command, name: &str) -> Result<Output, LabError> {
+pub(crate) fn output_of(command: &mut Command, name: &str) -> Result<CommandOutput, LabError> {
     let file = || tempfile::tempfile().map_err(LabError::io("make a file for output"));
     let (mut stdout, mut stderr) = (file()?, file()?);
     let copy = |file: &File| file.try_clone().map_err(LabError::io("duplicate a file for output"));
@@ -51,7 +51,7 @@ pub(crate) fn output_of(command: &mut Command, name: &str) -> Result<Output, Lab
         file.rewind().and_then(|()| file.read_to_end(&mut bytes)).map_err(LabError::io("read output"))?;
         Ok(String::from_utf8_lossy(&bytes).into_owned())
     };
-    Ok(Output { status: status.code().unwrap_or(-1), stdout: read(&mut stdout)?, stderr: read(&mut stderr)? })
+    Ok(CommandOutput { status: status.code().unwrap_or(-1), stdout: read(&mut stdout)?, stderr: read(&mut stderr)? })
 }
 
 /// The error with all its sources, in one line.

@@ -13,7 +13,7 @@ pub(crate) struct LabFolder {
 }
 
 impl LabFolder {
-    pub(crate) fn of(name: &str) -> Result<Self, LabError> {
+    pub(crate) fn by_name(name: &str) -> Result<Self, LabError> {
         check_name("lab", name, 32)?;
         Ok(Self { name: name.to_owned(), path: paths::state()?.join(name) })
     }

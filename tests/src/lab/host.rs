@@ -6,7 +6,7 @@ use std::time::Duration;
 use kok_tasks::shell::quote;
 
 use super::boot::{BOOT_ID, Boot};
-use super::command::{Output, output_of};
+use super::command::{CommandOutput, output_of};
 use super::folder::LabFolder;
 use super::record::HostRecord;
 use super::{LabError, address, cgroups, fill, journal, lag, network};
@@ -76,7 +76,7 @@ impl Host {
     ///
     /// # Errors
     /// When the client can't be started. A host that does not answer is status 255.
-    pub fn ssh(&self, arguments: &[&str]) -> Result<Output, LabError> {
+    pub fn ssh(&self, arguments: &[&str]) -> Result<CommandOutput, LabError> {
         self.ssh_as("root", arguments)
     }
 
@@ -84,7 +84,7 @@ impl Host {
     ///
     /// # Errors
     /// As of [`Host::ssh`].
-    pub fn ssh_as(&self, user: &str, arguments: &[&str]) -> Result<Output, LabError> {
+    pub fn ssh_as(&self, user: &str, arguments: &[&str]) -> Result<CommandOutput, LabError> {
         let words: Vec<String> = arguments.iter().map(|argument| quote(argument)).collect();
         let mut command = self.ssh_command(user, words.join(" "))?;
         output_of(command.stdin(Stdio::null()), "ssh")
@@ -146,7 +146,7 @@ impl Host {
         if !asked.success() && asked.status != 255 {
             return Err(LabError::Fault { what: format!("rebooting {}", self.name()), why: asked.stderr.trim().to_owned() });
         }
-        Boot::again().wait_for_new(self, before.trim())
+        Boot::after_reboot().wait_for_new(self, before.trim())
     }
 
     /// Stops all of the host's processes where they are: it answers nothing, and loses nothing. [`Host::power_off`] works on it.
@@ -190,7 +190,7 @@ impl Host {
     /// How long a round trip takes, if that was set by [`Host::lag`].
     #[must_use]
     pub fn lagging(&self) -> Option<Duration> {
-        lag::of(&self.folder, &self.record)
+        lag::round_trip(&self.folder, &self.record)
     }
 
     /// Makes the disk full under a folder of the host: what is there can be read as before, every write fails with "No space left on

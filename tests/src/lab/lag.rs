@@ -38,7 +38,7 @@ pub(crate) fn set(folder: &LabFolder, record: &HostRecord, round_trip: Duration)
 
 /// The way is as short as it was. Connections through the proxy end.
 pub(crate) fn remove(folder: &LabFolder, record: &HostRecord) -> Result<(), LabError> {
-    if of(folder, record).is_some() {
+    if round_trip(folder, record).is_some() {
         nft(folder, &format!("delete element ip lab lagged {{ {} }}\n", record.address()))?;
     }
     let path = note(folder, record);
@@ -52,7 +52,7 @@ pub(crate) fn remove(folder: &LabFolder, record: &HostRecord) -> Result<(), LabE
 }
 
 /// How long a round trip takes, if that was set.
-pub(crate) fn of(folder: &LabFolder, record: &HostRecord) -> Option<Duration> {
+pub(crate) fn round_trip(folder: &LabFolder, record: &HostRecord) -> Option<Duration> {
     let text = fs::read_to_string(note(folder, record)).ok()?;
     Some(Duration::from_millis(text.trim().parse().ok()?))
 }

@@ -43,7 +43,7 @@ use std::ffi::OsStr;
 use std::path::PathBuf;
 use std::process::Command;
 
-pub use command::Output;
+pub use command::CommandOutput;
 pub use error::LabError;
 pub use host::{Host, Power};
 pub use inventory::{DEFAULT_KUBERNETES_VERSION, Facts, HostFacts};
@@ -58,7 +58,7 @@ use folder::LabFolder;
 pub const OPSPW_PASSWORD: &str = "lab opspw's \"password\"";
 
 /// Receives one line of text for each stage that takes long; for a person who waits.
-pub type Progress<'a> = &'a (dyn Fn(&str) + Sync);
+pub type StageReport<'a> = &'a (dyn Fn(&str) + Sync);
 
 /// A lab that is up.
 ///
@@ -87,7 +87,7 @@ impl Lab {
     ///
     /// # Errors
     /// As of [`Lab::up`].
-    pub fn up_with_progress(spec: LabSpec, progress: Progress<'_>) -> Result<Self, LabError> {
+    pub fn up_with_progress(spec: LabSpec, progress: StageReport<'_>) -> Result<Self, LabError> {
         let (folder, record) = up::up(spec, progress)?;
         Ok(Self { folder, record, owned: true })
     }
@@ -97,7 +97,7 @@ impl Lab {
     /// # Errors
     /// When there is no record of a lab of this name.
     pub fn open(name: &str) -> Result<Self, LabError> {
-        let folder = LabFolder::of(name)?;
+        let folder = LabFolder::by_name(name)?;
         let record = LabRecord::read(&folder)?;
         Ok(Self { folder, record, owned: false })
     }

@@ -22,7 +22,7 @@ impl ProcessId {
     }
 
     /// The process that has this number now.
-    pub(crate) fn of(pid: i32) -> Option<Self> {
+    pub(crate) fn from_pid(pid: i32) -> Option<Self> {
         stat(pid).map(|(_, started)| Self { pid, started })
     }
 

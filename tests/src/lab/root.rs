@@ -9,7 +9,7 @@ use std::time::Instant;
 use aws_lc_rs::digest::{Context, SHA256};
 
 use super::command::tail;
-use super::{Image, LabError, OPSPW_PASSWORD, Progress, keys, lock, paths};
+use super::{Image, LabError, OPSPW_PASSWORD, StageReport, keys, lock, paths};
 
 const BUILD: &str = include_str!("../../lab/root/build.sh");
 
@@ -32,7 +32,7 @@ const FILES: [(&str, u32, &str); 10] = [
 ];
 
 /// The root of this image for the present recipe, built now if the cache does not have it. A second builder waits for the first.
-pub(crate) fn ensure(image: Image, progress: Progress<'_>) -> Result<PathBuf, LabError> {
+pub(crate) fn ensure(image: Image, progress: StageReport<'_>) -> Result<PathBuf, LabError> {
     let cache = paths::cache()?;
     let root = cache.join(format!("root-{}", recipe_hash(image)));
     if root.is_dir() {

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use super::folder::LabFolder;
 use super::lock::{self, Lock};
 use super::record::LabRecord;
-use super::{LabError, Progress, cgroups, network, paths, requirements, sysctls};
+use super::{LabError, StageReport, cgroups, network, paths, requirements, sysctls};
 
 /// How long others may go on making files in a folder that is being removed.
 const REMOVE_DEADLINE: Duration = Duration::from_secs(5);
@@ -33,7 +33,7 @@ pub fn names() -> Result<BTreeSet<String>, LabError> {
 /// When something can't be removed; calling again goes on where this stopped.
 pub fn down(name: &str) -> Result<(), LabError> {
     requirements::check_root()?;
-    let folder = LabFolder::of(name)?;
+    let folder = LabFolder::by_name(name)?;
     let lock = lock::lock_folder(folder.path(), &|| {})?;
     down_locked(&folder, lock)
 }
@@ -60,9 +60,9 @@ fn remove_folder(folder: &LabFolder) -> Result<(), LabError> {
 }
 
 /// Takes down the labs whose owner has died: of tests that were killed, and of `up` that was.
-pub(crate) fn down_orphans(progress: Progress<'_>) -> Result<(), LabError> {
+pub(crate) fn down_orphans(progress: StageReport<'_>) -> Result<(), LabError> {
     for name in names()? {
-        let Ok(folder) = LabFolder::of(&name) else { continue };
+        let Ok(folder) = LabFolder::by_name(&name) else { continue };
         let orphaned = || LabRecord::read(&folder).is_ok_and(|record| record.owner.is_some_and(|owner| !owner.is_alive()));
         if !orphaned() {
             continue;

@@ -11,10 +11,10 @@ use super::folder::LabFolder;
 use super::lock::{self, Lock};
 use super::process::ProcessId;
 use super::record::{HostRecord, LabRecord};
-use super::{Host, Image, LabError, LabSpec, Progress, cgroups, disk, journal, keys, network, requirements, root, sysctls, teardown};
+use super::{Host, Image, LabError, LabSpec, StageReport, cgroups, disk, journal, keys, network, requirements, root, sysctls, teardown};
 
 /// Makes the lab; what is made is recorded before, and taken down again on failure.
-pub(crate) fn up(spec: LabSpec, progress: Progress<'_>) -> Result<(LabFolder, LabRecord), LabError> {
+pub(crate) fn up(spec: LabSpec, progress: StageReport<'_>) -> Result<(LabFolder, LabRecord), LabError> {
     spec.check()?;
     requirements::check()?;
     let mut roots = BTreeMap::new();
@@ -24,7 +24,7 @@ pub(crate) fn up(spec: LabSpec, progress: Progress<'_>) -> Result<(LabFolder, La
         }
     }
     teardown::down_orphans(progress)?;
-    let folder = LabFolder::of(&spec.name)?;
+    let folder = LabFolder::by_name(&spec.name)?;
     let lock = lock::lock_folder(folder.path(), &|| progress("another program is at work on this lab: waiting for it"))?;
     match (folder.record().exists(), cgroups::exists(&spec.name, None)?) {
         (false, false) => {}
@@ -43,7 +43,7 @@ pub(crate) fn up(spec: LabSpec, progress: Progress<'_>) -> Result<(LabFolder, La
     }
 }
 
-fn undo(folder: &LabFolder, lock: Lock, progress: Progress<'_>) {
+fn undo(folder: &LabFolder, lock: Lock, progress: StageReport<'_>) {
     if let Err(error) = teardown::down_locked(folder, lock) {
         // The error that led here says more; this one must not hide it.
         progress(&format!("cleaning up failed, run `lab down --name {}`: {error}", folder.name()));

@@ -21,7 +21,7 @@ use super::source::{Component, discover};
 
 /// What to build from and where to.
 #[derive(Debug, Clone)]
-pub struct Options {
+pub struct BuildOptions {
     /// Folder of the components' folders.
     pub recipes: PathBuf,
     /// Components and groups that are built beside those that always are.
@@ -66,7 +66,7 @@ pub fn native_architecture() -> &'static str {
 /// # Errors
 /// When something that is needed is missing, a component can't be built, or the components don't make a whole bundle. The
 /// components that were built until then stay in the cache, and the output has no index unless it was whole and unchanged.
-pub fn build(options: &Options, progress: &mut Progress) -> Result<Summary> {
+pub fn build(options: &BuildOptions, progress: &mut Progress) -> Result<Summary> {
     let mut components = discover(&options.recipes, native_architecture())?;
     components = match &options.only {
         Some(only) => alone(components, only)?,
@@ -158,7 +158,7 @@ struct Builder {
 }
 
 impl Builder {
-    fn new(components: &[Component], archive: Archive, options: &Options) -> Result<Self> {
+    fn new(components: &[Component], archive: Archive, options: &BuildOptions) -> Result<Self> {
         let build_cache = &options.build_cache;
         fs::create_dir_all(build_cache).map_err(ReleaseError::io("create", build_cache))?;
         let go = Go::find(components, build_cache, native_architecture())?;

@@ -24,7 +24,7 @@ const LARGEST: u64 = 45_000_000;
 
 /// What goes into the image.
 #[derive(Debug, Clone, Copy)]
-pub struct Options<'a> {
+pub struct ImageOptions<'a> {
     /// The program.
     pub program: &'a Path,
     /// Whether the program is one of a developer, which comes stripped and with its libraries, of whatever size.
@@ -50,7 +50,7 @@ pub struct Made {
 ///
 /// # Errors
 /// When the program asks for a loader and its libraries are not wanted; when a release is too large; when a file can't be read or written.
-pub fn write(options: &Options<'_>, to: &Path) -> Result<Made> {
+pub fn write(options: &ImageOptions<'_>, to: &Path) -> Result<Made> {
     let folder = to.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let work = tempfile::tempdir_in(folder).map_err(ReleaseError::io("make a folder in", folder))?;
     let files = files(options, work.path())?;
@@ -68,7 +68,7 @@ pub fn write(options: &Options<'_>, to: &Path) -> Result<Made> {
     Ok(Made { digest, unpacked })
 }
 
-fn files(options: &Options<'_>, work: &Path) -> Result<BTreeMap<String, PathBuf>> {
+fn files(options: &ImageOptions<'_>, work: &Path) -> Result<BTreeMap<String, PathBuf>> {
     let program = options.program;
     let file = File::open(program).map_err(ReleaseError::io("open", program))?;
     let dynamic = is_dynamic(file).map_err(ReleaseError::io("read", program))?;
@@ -89,7 +89,7 @@ fn files(options: &Options<'_>, work: &Path) -> Result<BTreeMap<String, PathBuf>
     Ok(files)
 }
 
-fn refused(options: &Options<'_>, message: String) -> ReleaseError {
+fn refused(options: &ImageOptions<'_>, message: String) -> ReleaseError {
     ReleaseError::HostProgram { program: options.program.display().to_string(), message }
 }
 

@@ -32,14 +32,14 @@ impl Fault {
 
 /// A fault, with where it is: at addresses (`HOST/PATH`) that end so, or that contain it, if it ends with a slash.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Place {
+pub struct FaultPlace {
     /// The part of the address.
     pub part: String,
     /// What goes wrong there.
     pub fault: Fault,
 }
 
-impl Place {
+impl FaultPlace {
     pub(super) fn matches(&self, address: &str, length: u64) -> bool {
         let is_here = address.ends_with(&self.part) || self.part.ends_with('/') && address.contains(&self.part);
         is_here && self.fault.applies(length)
@@ -47,7 +47,7 @@ impl Place {
 }
 
 /// `PART=KIND` or `PART=KIND:VALUE`.
-impl FromStr for Place {
+impl FromStr for FaultPlace {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {

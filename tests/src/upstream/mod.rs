@@ -24,7 +24,7 @@ use std::thread;
 use kok_tasks::bundle::{Bundle, INDEX};
 
 pub use catalog::catalog_of;
-pub use fault::{Fault, Place};
+pub use fault::{Fault, FaultPlace};
 use images::Images;
 pub use isolated::Isolated;
 pub use login::AUTH_HOST;
@@ -33,7 +33,7 @@ use tokens::Tokens;
 
 /// What is served, and how.
 #[derive(Debug, Clone)]
-pub struct Options {
+pub struct UpstreamOptions {
     /// The folder of the bundle.
     pub bundle: PathBuf,
     /// A folder of further files, each at `HOST/PATH` below it.
@@ -43,7 +43,7 @@ pub struct Options {
     /// Where the certificate of the CA is written, in PEM.
     pub ca: PathBuf,
     /// What goes wrong, and where.
-    pub faults: Vec<Place>,
+    pub faults: Vec<FaultPlace>,
     /// `USER:PASSWORD` in Base64: registries want tokens, which only this user gets.
     pub login: Option<String>,
     /// Where the keys are written with which tokens are signed, as registries read them (JWKS); without it tokens are not signed.
@@ -60,7 +60,7 @@ struct Served {
     pub(super) bundle: Bundle,
     pub(super) files: Option<PathBuf>,
     pub(super) images: Images,
-    faults: Mutex<Vec<Place>>,
+    faults: Mutex<Vec<FaultPlace>>,
     pub(super) login: Option<String>,
     pub(super) tokens: Option<Tokens>,
     log: Option<Mutex<File>>,
@@ -99,7 +99,7 @@ pub fn index_of(folder: &std::path::Path) -> io::Result<Bundle> {
 ///
 /// # Errors
 /// If the bundle can't be read, or nobody may listen there.
-pub fn serve(options: Options, ready: impl FnOnce()) -> io::Result<()> {
+pub fn serve(options: UpstreamOptions, ready: impl FnOnce()) -> io::Result<()> {
     let bundle = index_of(&options.bundle)?;
     let images = Images::read(&options.bundle, &bundle)?;
     let authority = tls::Authority::new(&options.ca, options.expired)?;

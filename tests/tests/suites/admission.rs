@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::api_server_support::{ApiServer, Said};
+use crate::api_server_support::{ApiServer, KubectlOutput};
 use crate::lab_support::wait_for;
 use crate::operator_story::source;
 
@@ -26,9 +26,9 @@ fn who_asks_needs_rights_to_what_is_asked_for() {
     // Whoever may do everything is refused nothing, so the policy is in force when this one is refused.
     let foreign = cluster("foreign", &json!({"namespace": "kokctl", "name": "key"}));
     let create = ["create", "--dry-run=server", "-f", "-"];
-    wait_for("the policy", SOON, || said(&server, TENANT, &create, &foreign).stderr.contains("the right to get it: kokctl/key"));
+    wait_for("the policy", SOON, || kubectl_as(&server, TENANT, &create, &foreign).stderr.contains("the right to get it: kokctl/key"));
     let own = cluster("own", &json!({"namespace": "team-a", "name": "key"}));
-    wait_for("the role", SOON, || said(&server, TENANT, &["apply", "-f", "-"], &own).success);
+    wait_for("the role", SOON, || kubectl_as(&server, TENANT, &["apply", "-f", "-"], &own).success);
     keys_are_of_who_may_read_them(&server);
     operations_are_of_who_operates(&server);
 }
@@ -54,20 +54,20 @@ fn grant(server: &ApiServer, verb: &str) {
     server.ok(&["create", "clusterrole", verb, &format!("--verb={verb}"), &resource, "--resource-name=own"], "");
     bind(server, verb, TENANT);
     let may = ["auth", "can-i", verb, &format!("clusters.{GROUP}/own")];
-    wait_for("the verb", SOON, || said(server, TENANT, &may, "").success);
+    wait_for("the verb", SOON, || kubectl_as(server, TENANT, &may, "").success);
 }
 
-fn said(server: &ApiServer, user: &str, arguments: &[&str], input: &str) -> Said {
+fn kubectl_as(server: &ApiServer, user: &str, arguments: &[&str], input: &str) -> KubectlOutput {
     server.kubectl(&[&["--as", user], arguments].concat(), input)
 }
 
 fn is_refused(server: &ApiServer, user: &str, arguments: &[&str], input: &str, why: &str) {
-    let said = said(server, user, arguments, input);
+    let said = kubectl_as(server, user, arguments, input);
     assert!(!said.success && said.stderr.contains("Forbidden") && said.stderr.contains(why), "{arguments:?}: {}", said.stderr);
 }
 
 fn is_taken(server: &ApiServer, user: &str, arguments: &[&str], input: &str) {
-    let said = said(server, user, arguments, input);
+    let said = kubectl_as(server, user, arguments, input);
     assert!(said.success, "{arguments:?}: {}", said.stderr);
 }
 
@@ -95,7 +95,7 @@ fn keys_are_of_who_may_read_them(server: &ApiServer) {
     let files = foreign(json!({"operator": {"secretFilesRef": {"name": "files"}}}));
     is_refused(server, TENANT, &["patch", "kok", "own", "--type=merge", "-p", &files], "", "team-a/files");
     let nowhere = cluster("nowhere", &json!({"name": "key"}));
-    let said = said(server, TENANT, &["create", "-f", "-"], &nowhere);
+    let said = kubectl_as(server, TENANT, &["create", "-f", "-"], &nowhere);
     assert!(!said.success && said.stderr.contains("name the namespace of the Secret"), "{}", said.stderr);
     is_taken(server, TENANT, &["label", "kok", "own", "team=a"], "");
 }

@@ -5,7 +5,7 @@ use kok_tests::lab::{DEFAULT_KUBERNETES_VERSION, Host, Lab, LabSpec};
 
 use crate::cluster_support::clock::Clock;
 use crate::cluster_support::cluster::{self, kubectl};
-use crate::cluster_support::kokctl::{Kokctl, Said};
+use crate::cluster_support::kokctl::{Kokctl, KokctlOutput};
 use crate::cluster_support::{meanwhile, ok};
 use crate::highly_available_story::any;
 use crate::lab_support::wait_for;
@@ -24,7 +24,7 @@ const TOLD_WITHIN: u64 = 90;
 fn that_of_kubernetes_is_replaced_under_load() {
     let lab = Lab::up(LabSpec::unique(5).control_planes(3)).unwrap_or_else(|error| panic!("{error}"));
     let kokctl = Kokctl::new(&lab);
-    let planes = Planes::of(&lab);
+    let planes = Planes::from_lab(&lab);
     let mut clock = Clock::start();
     let whole = lab.inventory(DEFAULT_KUBERNETES_VERSION).unwrap();
     kokctl.write_manifest(&without(&whole, "worker2"));
@@ -74,7 +74,7 @@ fn that_of_kubernetes_is_replaced_under_load() {
 fn those_of_etcd_and_of_the_front_proxy_are_replaced_under_load() {
     let lab = Lab::up(LabSpec::unique(4).control_planes(3)).unwrap_or_else(|error| panic!("{error}"));
     let kokctl = Kokctl::new(&lab);
-    let planes = Planes::of(&lab);
+    let planes = Planes::from_lab(&lab);
     let mut clock = Clock::start();
     kokctl.converge("apply");
     clock.lap("a cluster");
@@ -114,7 +114,7 @@ struct Planes {
 }
 
 impl Planes {
-    fn of(lab: &Lab) -> Self {
+    fn from_lab(lab: &Lab) -> Self {
         let hosts: Vec<Host> = ["cp1", "cp2", "cp3"].map(|name| lab.host(name).unwrap()).into();
         Self { first: lab.host("cp1").unwrap(), addresses: hosts.iter().map(|host| host.address().to_string()).collect(), hosts }
     }
@@ -164,13 +164,13 @@ impl Planes {
     }
 }
 
-fn rotate(kokctl: &Kokctl<'_>, more: &[&str]) -> Said {
+fn rotate(kokctl: &Kokctl<'_>, more: &[&str]) -> KokctlOutput {
     let said = kokctl.run(&[&["certs", "rotate", "ca"], more, &["-f", kokctl.manifest().to_str().unwrap()]].concat());
     println!("$ kokctl certs rotate ca {}\n{}{}", more.join(" "), said.stdout, said.stderr);
     said
 }
 
-fn done(said: &Said, words: &str) {
+fn done(said: &KokctlOutput, words: &str) {
     assert!(said.code == 0 && said.stdout.contains(words), "{said:?}");
 }
 

@@ -5,12 +5,12 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 
 use kok_tests::lab::{DEFAULT_KUBERNETES_VERSION, Lab};
-use kokctl::backup::{Contents, Identities, Spool, read};
+use kokctl::backup::{BackupContents, Identities, Spool, read};
 
 use crate::backup_story::{rehearsed, timer};
 use crate::cluster_support::clock::Clock;
 use crate::cluster_support::cluster::kubectl;
-use crate::cluster_support::kokctl::{Kokctl, Said};
+use crate::cluster_support::kokctl::{Kokctl, KokctlOutput};
 use crate::cluster_support::{ok, up, workload};
 use crate::lab_support::wait_for;
 
@@ -164,14 +164,14 @@ fn stored(lab: &Lab) -> Vec<usize> {
     numbers
 }
 
-pub fn backup_verb(kokctl: &Kokctl<'_>, verb: &str, more: &[&str]) -> Said {
+pub fn backup_verb(kokctl: &Kokctl<'_>, verb: &str, more: &[&str]) -> KokctlOutput {
     let manifest = kokctl.manifest();
     let said = kokctl.run(&[&["backup", verb, "-f", manifest.to_str().unwrap()], more].concat());
     println!("$ kokctl backup {verb} {}\n{}{}", more.join(" "), said.stdout, said.stderr);
     said
 }
 
-pub fn verify(kokctl: &Kokctl<'_>, file: &Path, key: Option<&str>) -> Said {
+pub fn verify(kokctl: &Kokctl<'_>, file: &Path, key: Option<&str>) -> KokctlOutput {
     let key = key.map(|key| kokctl.folder().join(key).to_str().unwrap().to_owned());
     let identity: Vec<&str> = key.iter().flat_map(|key| ["--identity", key]).collect();
     let said = kokctl.run(&[&["backup", "verify", file.to_str().unwrap()], &identity[..]].concat());
@@ -214,7 +214,7 @@ fn is_closed(lab: &Lab, kokctl: &Kokctl<'_>, backup: &Path) {
     let contents = read(backup, Some(&identities), Some(&mut spool)).unwrap_or_else(|failure| panic!("{failure:?}"));
     let database = fs::read(spool.path()).unwrap();
     assert!(holds(&database, CANARIES[1]) && !holds(&database, CANARIES[0]), "Secrets are encrypted in etcd too");
-    let Contents { keys, encryption, manifest, .. } = contents;
+    let BackupContents { keys, encryption, manifest, .. } = contents;
     let key = ok(&lab.host("cp1").unwrap(), "sed -n 's/^ *secret: *//p' /etc/kubernetes/apiserver/encryption.yaml | tr -d '\"'");
     assert_eq!(keys.encryption_keys().iter().map(|it| it.secret.expose()).collect::<Vec<_>>(), [key.as_str()]);
     assert!(encryption.unwrap().contains(&key) && manifest.revision.is_some() && manifest.cluster == lab.name());
@@ -246,7 +246,7 @@ fn is_refused(lab: &Lab, kokctl: &Kokctl<'_>, backup: &Path) {
     assert_eq!(stored(lab).len(), 29);
 }
 
-pub fn restore(kokctl: &Kokctl<'_>, backup: &Path, key: Option<&str>, more: &[&str]) -> Said {
+pub fn restore(kokctl: &Kokctl<'_>, backup: &Path, key: Option<&str>, more: &[&str]) -> KokctlOutput {
     let key = key.map(|key| kokctl.folder().join(key).to_str().unwrap().to_owned());
     let identity: Vec<&str> = key.iter().flat_map(|key| ["--identity", key]).collect();
     let bundle = kokctl.bundle().to_str().unwrap();

@@ -12,7 +12,7 @@ use crate::buckets_story::line::Line;
 use crate::buckets_story::server::{ACCESS, BUCKET, SECRET, Server};
 use crate::cluster_support::clock::Clock;
 use crate::cluster_support::cluster::kubectl;
-use crate::cluster_support::kokctl::{Kokctl, Said};
+use crate::cluster_support::kokctl::{Kokctl, KokctlOutput};
 use crate::cluster_support::{ok, up};
 
 /// Made for this test, and used for nothing else.
@@ -90,7 +90,7 @@ fn fill(lab: &Lab, megabytes: usize) {
     ok(&lab.host("cp1").unwrap(), &all.join(" && "));
 }
 
-fn backup(kokctl: &Kokctl<'_>, verb: &str, more: &[&str]) -> Said {
+fn backup(kokctl: &Kokctl<'_>, verb: &str, more: &[&str]) -> KokctlOutput {
     let said = kokctl.run(&[&["backup", verb, "-f", text(&kokctl.manifest())], more].concat());
     println!("$ kokctl backup {verb} {}\n{}{}", more.join(" "), said.stdout, said.stderr);
     said
@@ -112,7 +112,7 @@ fn nothing_is_left(kokctl: &Kokctl<'_>) {
     assert!(found.stdout.is_empty(), "{}", String::from_utf8_lossy(&found.stdout));
 }
 
-fn verify(kokctl: &Kokctl<'_>, address: &str) -> Said {
+fn verify(kokctl: &Kokctl<'_>, address: &str) -> KokctlOutput {
     backup(kokctl, "verify", &[address, "--identity", text(&own(kokctl))])
 }
 

@@ -8,7 +8,7 @@ use kok_tests::lab::DEFAULT_KUBERNETES_VERSION;
 use kok_tests::upstream::{AUTH_HOST, Isolated};
 use tempfile::TempDir;
 
-use crate::cluster_support::kokctl::{Said, bundle, program};
+use crate::cluster_support::kokctl::{KokctlOutput, bundle, program};
 
 const CLUSTER: &str = "apiVersion: kubeonkube.clay.io/v1alpha1
 kind: Cluster
@@ -42,15 +42,15 @@ impl Upstream {
         fs::write(self.file("config.json"), format!(r#"{{"auths":{{{}}}}}"#, logins.join(","))).unwrap();
     }
 
-    fn kokctl(&self, arguments: &[&str]) -> Said {
+    fn kokctl(&self, arguments: &[&str]) -> KokctlOutput {
         let mut command = self.0.command("timeout");
         command.args(["--kill-after=5", "300"]).arg(program()).args(arguments);
         let output = command.output().unwrap();
         let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
-        Said { code: output.status.code().unwrap_or(-1), stdout: text(output.stdout), stderr: text(output.stderr) }
+        KokctlOutput { code: output.status.code().unwrap_or(-1), stdout: text(output.stdout), stderr: text(output.stderr) }
     }
 
-    fn create(&self) -> Said {
+    fn create(&self) -> KokctlOutput {
         let options = ["--for", "cluster.yaml", "--catalog", "catalog.json", "--ca", "ca.crt", "--output", "bundle"];
         self.kokctl(&[&["bundle", "create"], &options[..]].concat())
     }

@@ -8,7 +8,7 @@ use kok_tests::upstream::{Access, REGISTRY};
 use crate::bundle_push_story::site::{LOGIN, Site, WRONG_LOGIN};
 use crate::bundle_push_story::small;
 use crate::cluster_support::clock::Clock;
-use crate::cluster_support::kokctl::{Said, bundle};
+use crate::cluster_support::kokctl::{KokctlOutput, bundle};
 
 /// What of a bundle's images is compared: upstream's names and the digests of their manifests.
 fn digests(bundle: &kok_tasks::bundle::Bundle) -> Vec<(&str, &str, &str)> {
@@ -17,11 +17,11 @@ fn digests(bundle: &kok_tasks::bundle::Bundle) -> Vec<(&str, &str, &str)> {
 }
 
 /// How many things are told.
-fn errors(said: &Said) -> usize {
+fn errors(said: &KokctlOutput) -> usize {
     said.stderr.lines().filter(|line| line.starts_with("error: ")).count()
 }
 
-fn assert_done(said: &Said) {
+fn assert_done(said: &KokctlOutput) {
     assert_eq!(said.code, 0, "{}\n{}", said.stdout, said.stderr);
 }
 

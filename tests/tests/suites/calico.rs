@@ -4,7 +4,7 @@
 use crate::calico_story::{bgp, policy, sample};
 use crate::cluster_support::clock::Clock;
 use crate::cluster_support::cluster::{self, Kind, control_planes, kubectl};
-use crate::cluster_support::{again, bare, hosts, kubelets, node_dns, ok, snapshot};
+use crate::cluster_support::{bare, connection_costs, hosts, kubelets, node_dns, ok, snapshot};
 use crate::highly_available_story::units;
 use crate::networks_cases::both;
 use kok_tests::lab::{DEFAULT_KUBERNETES_VERSION, Lab, LabSpec};
@@ -17,7 +17,7 @@ fn kubesprays_sample() {
     let lab = Lab::up(LabSpec::unique(HOSTS).control_planes(PLANES)).unwrap_or_else(|error| panic!("{error}"));
     let kokctl = sample::write(&lab);
     let mut clock = Clock::start();
-    again::log_every_command(&lab);
+    connection_costs::log_every_command(&lab);
     let before = snapshot::bare_state(&lab);
     sample::hosts_are_known(&kokctl);
     sample::is_refused_without_ipvs(&lab, &kokctl);
@@ -35,7 +35,7 @@ fn kubesprays_sample() {
     clock.lap("checks of the cluster");
     policy::allows_and_denies(&lab);
     clock.lap("a NetworkPolicy");
-    again::costs_one_connection_each(&lab, || kokctl.has_nothing_to_do());
+    connection_costs::costs_one_connection_each(&lab, || kokctl.has_nothing_to_do());
     sample::another_pool_is_refused(&lab, &kokctl);
     clock.lap("apply again");
     let worker = lab.host("worker2").unwrap();

@@ -6,7 +6,7 @@ use serde_json::Value;
 use crate::certificates_story::aged::{self, Left};
 use crate::cluster_support::clock::Clock;
 use crate::cluster_support::cluster::{kubectl, node_hosts};
-use crate::cluster_support::kokctl::{Kokctl, Said};
+use crate::cluster_support::kokctl::{Kokctl, KokctlOutput};
 use crate::cluster_support::{ok, up};
 use crate::highly_available_story::any;
 use crate::lab_support::wait_for;
@@ -37,7 +37,7 @@ fn certificates_are_renewed() {
     clock.lap("apply of a cluster whose certificates have ended");
 }
 
-fn certs(kokctl: &Kokctl<'_>, verb: &str, more: &[&str]) -> Said {
+fn certs(kokctl: &Kokctl<'_>, verb: &str, more: &[&str]) -> KokctlOutput {
     let manifest = kokctl.manifest();
     kokctl.run(&[&["certs", verb, "-f", manifest.to_str().unwrap()], more].concat())
 }

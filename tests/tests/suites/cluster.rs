@@ -4,7 +4,7 @@ use crate::cluster_story::{addons, drift, journal, killed, other_clock, outside,
 use crate::cluster_support::arguments::Arguments;
 use crate::cluster_support::clock::Clock;
 use crate::cluster_support::kokctl::Kokctl;
-use crate::cluster_support::{again, bare, cluster, escrow, secrets, snapshot, up};
+use crate::cluster_support::{bare, cluster, connection_costs, escrow, secrets, snapshot, up};
 use crate::draw::draw;
 use kok_tests::lab::DEFAULT_KUBERNETES_VERSION;
 
@@ -15,7 +15,7 @@ fn hosts_become_a_cluster_and_bare_again() {
     let kokctl = Kokctl::new(&lab);
     let started = Arguments::watch();
     let mut clock = Clock::start();
-    again::log_every_command(&lab);
+    connection_costs::log_every_command(&lab);
     reset::configure_swap(&lab);
     let before = snapshot::bare_state(&lab);
 
@@ -33,7 +33,7 @@ fn hosts_become_a_cluster_and_bare_again() {
     let tree = snapshot::tree(&lab);
     escrow::is_of_the_cluster(&lab, &kokctl);
     clock.lap("checks of the cluster");
-    again::costs_one_connection_each(&lab, || kokctl.has_nothing_to_do());
+    connection_costs::costs_one_connection_each(&lab, || kokctl.has_nothing_to_do());
     clock.lap("apply again");
     let drawn = draw("what a cluster goes through", &[CLOCK, SAVED, ADDONS, OUTSIDE, AGAIN], 3);
     if drawn.contains(&CLOCK) {

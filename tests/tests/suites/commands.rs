@@ -5,7 +5,7 @@ use std::process::Stdio;
 use kok_tests::lab::{Host, Lab};
 use serde_json::Value;
 
-use crate::cluster_support::kokctl::{Kokctl, Said};
+use crate::cluster_support::kokctl::{Kokctl, KokctlOutput};
 use crate::cluster_support::{hosts, ok, up};
 use crate::lab_support::wait_for;
 
@@ -27,11 +27,11 @@ fn a_command_runs_on_all_hosts_and_ends_with_kokctl() {
     a_host_that_is_away_is_named(&lab, &kokctl);
 }
 
-fn exec(kokctl: &Kokctl<'_>, words: &[&str]) -> Said {
+fn exec(kokctl: &Kokctl<'_>, words: &[&str]) -> KokctlOutput {
     kokctl.verb("exec", words)
 }
 
-fn document(said: &Said) -> Value {
+fn document(said: &KokctlOutput) -> Value {
     serde_json::from_str(&said.stdout).unwrap_or_else(|error| panic!("{error}: {said:?}"))
 }
 

@@ -5,7 +5,7 @@ use kok_tests::lab::{DEFAULT_KUBERNETES_VERSION, Lab, LabSpec};
 
 use crate::cluster_support::clock::Clock;
 use crate::cluster_support::cluster::kubectl;
-use crate::cluster_support::kokctl::{Kokctl, Said};
+use crate::cluster_support::kokctl::{Kokctl, KokctlOutput};
 use crate::cluster_support::ok;
 use crate::highly_available_story::{any, endpoint, etcd};
 use crate::lab_support::wait_for;
@@ -114,7 +114,7 @@ fn bundle(kokctl: &Kokctl<'_>) -> String {
     kokctl.bundle().to_str().unwrap().to_owned()
 }
 
-fn succeeds(kokctl: &Kokctl<'_>, verb: &str, arguments: &[&str]) -> Said {
+fn succeeds(kokctl: &Kokctl<'_>, verb: &str, arguments: &[&str]) -> KokctlOutput {
     let said = kokctl.verb(verb, &[arguments, &["--yes", "--bundle", &bundle(kokctl)]].concat());
     assert_eq!(said.code, 0, "{verb} {arguments:?}: {said:?}");
     said

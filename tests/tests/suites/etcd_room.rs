@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use crate::cluster_support::clock::Clock;
 use crate::cluster_support::cluster::kubectl;
-use crate::cluster_support::kokctl::{Kokctl, Said, program_of};
+use crate::cluster_support::kokctl::{Kokctl, KokctlOutput, program_of};
 use crate::cluster_support::up;
 
 /// Bytes that etcd's file may have: a new cluster has some, and the rest is full soon.
@@ -31,7 +31,7 @@ fn etcd_gets_its_room_back() {
     kokctl.has_nothing_to_do();
 }
 
-fn etcd(kokctl: &Kokctl<'_>, verb: &str, more: &[&str]) -> Said {
+fn etcd(kokctl: &Kokctl<'_>, verb: &str, more: &[&str]) -> KokctlOutput {
     let manifest = kokctl.manifest();
     let said = kokctl.run(&[&["etcd", verb, "-f", manifest.to_str().unwrap()], more].concat());
     println!("$ kokctl etcd {verb} {}\n{}{}", more.join(" "), said.stdout, said.stderr);

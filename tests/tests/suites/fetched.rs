@@ -8,7 +8,7 @@ use std::process::{Child, Command, Stdio};
 
 use crate::cluster_support::clock::Clock;
 use crate::cluster_support::cluster;
-use crate::cluster_support::kokctl::{Kokctl, Said, program};
+use crate::cluster_support::kokctl::{Kokctl, KokctlOutput, program};
 use crate::cluster_support::up;
 use kok_tasks::catalog::Catalog;
 use kok_tests::lab::{DEFAULT_KUBERNETES_VERSION, Lab};
@@ -59,7 +59,7 @@ impl Jump<'_> {
     }
 
     /// kokctl with upstream's names, without a bundle.
-    fn run(&self, catalog: &str, arguments: &[&str]) -> Said {
+    fn run(&self, catalog: &str, arguments: &[&str]) -> KokctlOutput {
         fs::write(self.file("hosts"), NAMES).unwrap();
         let mut command: Command = self.lab.command("unshare").unwrap();
         command.args(["--mount", "sh", "-c", WITH_NAMES]).arg(self.file("hosts")).arg(program()).args(arguments);
@@ -68,10 +68,10 @@ impl Jump<'_> {
         command.env_remove("KOKCTL_BUNDLE").env_remove("SSH_AUTH_SOCK").stdin(Stdio::null());
         let output = command.output().unwrap();
         let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
-        Said { code: output.status.code().unwrap_or(-1), stdout: text(output.stdout), stderr: text(output.stderr) }
+        KokctlOutput { code: output.status.code().unwrap_or(-1), stdout: text(output.stdout), stderr: text(output.stderr) }
     }
 
-    fn create(&self, catalog: &str, output: &Path, version: &str) -> Said {
+    fn create(&self, catalog: &str, output: &Path, version: &str) -> KokctlOutput {
         let (manifest, output) = (self.kokctl.manifest(), output.display().to_string());
         self.run(catalog, &["bundle", "create", "--for", manifest.to_str().unwrap(), "--kubernetes", version, "--output", &output])
     }

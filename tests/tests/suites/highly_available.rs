@@ -3,9 +3,9 @@
 use crate::cluster_support::arguments::Arguments;
 use crate::cluster_support::clock::Clock;
 use crate::cluster_support::kokctl::Kokctl;
-use crate::cluster_support::{again, bare, cluster, hosts, kept, ok, secrets, snapshot};
+use crate::cluster_support::{bare, cluster, connection_costs, hosts, kept, ok, secrets, snapshot};
 use crate::draw::draw;
-use crate::highly_available_story::{any, edited, endpoint, etcd, killed, lost, member, rolling, rotated, told, wiped};
+use crate::highly_available_story::{any, component_settings, edited, endpoint, etcd, killed, lost, member, rolling, rotated, wiped};
 use kok_tests::lab::{DEFAULT_KUBERNETES_VERSION, Image, Lab, LabSpec};
 
 #[test]
@@ -14,7 +14,7 @@ fn three_control_planes_and_two_workers() {
     let kokctl = Kokctl::new(&lab);
     let started = Arguments::watch();
     let mut clock = Clock::start();
-    again::log_every_command(&lab);
+    connection_costs::log_every_command(&lab);
     let before = snapshot::bare_state(&lab);
     let manifest = format!("{}{}", lab.inventory(DEFAULT_KUBERNETES_VERSION).unwrap().trim_end(), rolling::VARIABLES);
     kokctl.write_manifest(&manifest);
@@ -26,10 +26,10 @@ fn three_control_planes_and_two_workers() {
     etcd::members_are_those_of_the_file(&lab, DEFAULT_KUBERNETES_VERSION);
     etcd::is_of_this_founding(&lab);
     endpoint::survives_any_host(&lab);
-    told::one_key_on_all_control_planes(&lab);
+    component_settings::one_key_on_all_control_planes(&lab);
     rotated::kubelets_renew_their_certificates(&lab);
     clock.lap("checks of the cluster");
-    again::costs_one_connection_each(&lab, || kokctl.has_nothing_to_do());
+    connection_costs::costs_one_connection_each(&lab, || kokctl.has_nothing_to_do());
     clock.lap("apply again");
     edited::needs_an_operation_of_its_own(&lab, &kokctl, &manifest);
     clock.lap("edited files that are refused");
@@ -92,10 +92,10 @@ fn one_host_is_a_cluster() {
     let kokctl = Kokctl::new(&lab);
     let manifest = lab.inventory(OTHER_VERSION).unwrap();
     let alone = manifest.replace("roles: [control-plane]}", "roles: [control-plane, worker]}").replace("user: root", "user: ops");
-    let alone = format!("{}{}", alone.trim_end(), told::VARIABLES);
+    let alone = format!("{}{}", alone.trim_end(), component_settings::VARIABLES);
     assert!(alone.contains("worker]") && alone.contains("user: ops"), "{alone}");
     kokctl.write_manifest(&alone);
-    again::log_every_command(&lab);
+    connection_costs::log_every_command(&lab);
     let before = snapshot::bare_state(&lab);
     let started = Arguments::watch();
     let said = kokctl.converge("apply");
@@ -103,15 +103,15 @@ fn one_host_is_a_cluster() {
     cluster::assert_complete(&lab, OTHER_VERSION);
     etcd::members_are_the_control_planes(&lab, OTHER_VERSION);
     etcd::is_of_this_founding(&lab);
-    again::costs_one_connection_each_as("ops", &lab, || kokctl.has_nothing_to_do());
+    connection_costs::costs_one_connection_each_as("ops", &lab, || kokctl.has_nothing_to_do());
     rotated::kubelets_renew_their_certificates(&lab);
-    told::components_run_so(&lab);
-    told::secrets_are_encrypted_and_requests_recorded(&lab);
-    told::a_change_is_carried_out(&lab, &kokctl, &alone);
+    component_settings::components_run_so(&lab);
+    component_settings::secrets_are_encrypted_and_requests_recorded(&lab);
+    component_settings::a_change_is_carried_out(&lab, &kokctl, &alone);
     secrets::nothing_was_said(&lab, &kokctl, &started);
     kept::is_not_asked_for(&lab, &kokctl);
     bare::assert_bare(&lab);
-    told::nothing_is_left(&lab);
+    component_settings::nothing_is_left(&lab);
     snapshot::assert_same(&before, &snapshot::bare_state(&lab), "reset has to leave what was there before");
 }
 

@@ -33,12 +33,12 @@ const HOOKS: &str = r#"  hooks:
 const OLDER: &str =
     "#!/bin/bash -e\n[[ $(/proc/$(pgrep -x kubelet)/exe --version) == *v1.36.3 ]]\necho $KOKCTL_HOOK $KOKCTL_HOST >>/var/log/hooks\n";
 
-fn said(lab: &Lab, host: &str) -> Vec<String> {
+fn take_hook_log(lab: &Lab, host: &str) -> Vec<String> {
     let log = ok(&lab.host(host).unwrap(), "cat /var/log/hooks 2>/dev/null; rm -f /var/log/hooks");
     log.lines().map(str::to_owned).collect()
 }
 
-fn of(host: &str, places: &[&str]) -> Vec<String> {
+fn hook_lines(host: &str, places: &[&str]) -> Vec<String> {
     places.iter().map(|place| format!("{place} {host}")).collect()
 }
 
@@ -52,9 +52,9 @@ fn each_runs_in_its_place() {
     kokctl.write_manifest(&format!("{}{HOOKS}", lab.inventory(OLD).unwrap()));
     kokctl.converge("apply");
     let founded = ["beforePreparation", "afterPreparation", "beforeJoin", "afterJoin"];
-    assert_eq!(said(&lab, "worker1"), of("worker1", &founded));
-    let of_plane: Vec<String> = of("cp1", &founded).into_iter().chain(["all afterJoin cp1 worker1".to_owned()]).collect();
-    assert_eq!(said(&lab, "cp1"), of_plane);
+    assert_eq!(take_hook_log(&lab, "worker1"), hook_lines("worker1", &founded));
+    let of_plane: Vec<String> = hook_lines("cp1", &founded).into_iter().chain(["all afterJoin cp1 worker1".to_owned()]).collect();
+    assert_eq!(take_hook_log(&lab, "cp1"), of_plane);
     kokctl.has_nothing_to_do();
     clock.lap("founded");
 
@@ -65,15 +65,15 @@ fn each_runs_in_its_place() {
     let upgraded = kokctl.verb("upgrade", &["--yes", "--bundle", &bundle]);
     assert!(upgraded.code == 0 && upgraded.stderr.contains(&format!("says:\n    kubelet Kubernetes v{NEW}")), "{upgraded:?}");
     let places = ["beforeUpgrade", "beforeDrain", "afterDrain", "afterUpgrade"];
-    assert_eq!(said(&lab, "worker1"), of("worker1", &places));
-    assert_eq!(said(&lab, "cp1"), of("cp1", &places));
+    assert_eq!(take_hook_log(&lab, "worker1"), hook_lines("worker1", &places));
+    assert_eq!(take_hook_log(&lab, "cp1"), hook_lines("cp1", &places));
     kokctl.has_nothing_to_do();
     clock.lap("upgraded, with a cut");
 
     let started = kokctl.verb("reboot", &["worker1", "--delete-unmanaged"]);
     assert_eq!(started.code, 0, "{started:?}");
-    assert_eq!(said(&lab, "worker1"), of("worker1", &["beforeDrain", "afterDrain"]));
-    assert_eq!(said(&lab, "cp1"), Vec::<String>::new());
+    assert_eq!(take_hook_log(&lab, "worker1"), hook_lines("worker1", &["beforeDrain", "afterDrain"]));
+    assert_eq!(take_hook_log(&lab, "cp1"), Vec::<String>::new());
     clock.lap("started anew");
 
     failing(&lab, &kokctl, &bundle);
@@ -81,8 +81,8 @@ fn each_runs_in_its_place() {
 
     let removed = kokctl.verb("remove", &["worker1", "--yes", "--delete-unmanaged"]);
     assert!(removed.code == 0 && !removed.stderr.contains(SECRET), "{removed:?}");
-    assert_eq!(said(&lab, "worker1"), of("worker1", &["beforeRemoval", "beforeDrain", "afterDrain"]));
-    assert_eq!(said(&lab, "cp1"), of("worker1", &["afterRemoval"]));
+    assert_eq!(take_hook_log(&lab, "worker1"), hook_lines("worker1", &["beforeRemoval", "beforeDrain", "afterDrain"]));
+    assert_eq!(take_hook_log(&lab, "cp1"), hook_lines("worker1", &["afterRemoval"]));
     assert_eq!(kubectl(&lab, "get nodes -o name"), "node/cp1");
     assert_eq!(ok(&lab.host("worker1").unwrap(), "ls -d /run/kokctl/hooks /var/lib/kokctl 2>/dev/null || :"), "");
     assert!(!kokctl.transcript().contains(SECRET) && !kokctl.journals().contains(SECRET), "the secret was told");

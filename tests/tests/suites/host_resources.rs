@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use kok_tests::lab::{Host, Lab, LabSpec};
 
 use crate::cluster_support::clock::Clock;
-use crate::cluster_support::kokctl::{Kokctl, Said};
+use crate::cluster_support::kokctl::{Kokctl, KokctlOutput};
 use crate::cluster_support::{hosts, ok};
 
 const PAGE: &str = include_str!("../../../docs/host-resources.md");
@@ -20,27 +20,27 @@ struct Fleet<'a> {
 
 impl<'a> Fleet<'a> {
     /// With a text as its file, of this name.
-    fn of(kokctl: &'a Kokctl<'a>, name: &str, text: &str) -> Self {
+    fn with_file(kokctl: &'a Kokctl<'a>, name: &str, text: &str) -> Self {
         let file = kokctl.folder().join(name);
         fs::create_dir_all(file.parent().unwrap()).unwrap();
         fs::write(&file, text).unwrap();
         Self { kokctl, file }
     }
 
-    fn converge(&self, more: &[&str]) -> Said {
+    fn converge(&self, more: &[&str]) -> KokctlOutput {
         self.kokctl.run(&[&["converge", "-f", self.file.to_str().unwrap()], more].concat())
     }
 
     /// What a run that has to succeed says.
-    fn said(&self, more: &[&str]) -> String {
+    fn converge_output(&self, more: &[&str]) -> String {
         let said = self.converge(more);
         assert_eq!(said.code, 0, "{}\n{}", said.stdout, said.stderr);
         said.stdout
     }
 
     fn has_nothing_to_do(&self) {
-        assert_eq!(self.said(&[]), "nothing to do\n");
-        assert_eq!(self.said(&["--check"]), "nothing to do\n");
+        assert_eq!(self.converge_output(&[]), "nothing to do\n");
+        assert_eq!(self.converge_output(&["--check"]), "nothing to do\n");
     }
 }
 
@@ -87,21 +87,21 @@ fn page<'a>(kokctl: &'a Kokctl<'a>) -> Fleet<'a> {
         ("page/files/hello.sh", "`files/hello.sh`:"),
         ("page/files/hello.service", "`files/hello.service`:"),
     ] {
-        Fleet::of(kokctl, file, fenced(after));
+        Fleet::with_file(kokctl, file, fenced(after));
     }
-    Fleet::of(kokctl, "page/fleet.yaml", fenced("Here it is one file, `fleet.yaml`:"))
+    Fleet::with_file(kokctl, "page/fleet.yaml", fenced("Here it is one file, `fleet.yaml`:"))
 }
 
 fn the_page(kokctl: &Kokctl<'_>, hosts: &[Host]) {
     let fleet = page(kokctl);
-    let check = fleet.said(&["--check"]);
+    let check = fleet.converge_output(&["--check"]);
     assert!(check.contains("+GREETING=\"Hello from web1, debian on ") && check.contains("+GREETING=\"Good day from web2"), "{check}");
     assert!(check.contains("‹secret: changed›") && check.contains("file /etc/hello/token: create"), "{check}");
     assert_eq!(ok(&hosts[0], "ls -d /etc/hello 2>&1 || :"), "ls: cannot access '/etc/hello': No such file or directory", "only looked at");
-    let said = fleet.said(&["--limit", "web1"]);
+    let said = fleet.converge_output(&["--limit", "web1"]);
     assert!(said.contains(" on 1 host of hello"), "{said}");
     assert_eq!(ok(&hosts[1], "[ ! -e /etc/hello ] && echo untouched"), "untouched");
-    let said = fleet.said(&[]);
+    let said = fleet.converge_output(&[]);
     assert!(said.contains(" on 1 host of hello"), "{said}");
     fleet.has_nothing_to_do();
     for host in hosts {
@@ -128,7 +128,7 @@ fn drifts(kokctl: &Kokctl<'_>, hosts: &[Host]) {
         "echo x >>/etc/hello/hello.conf; echo stray >/etc/hello/token; chmod 777 /srv/hello; echo 128 >/proc/sys/net/core/somaxconn\n\
          rm /usr/local/bin/hello; sed -i 's/^UMASK.*/UMASK 022/' /etc/login.defs; systemctl disable -q hello; usermod -s /bin/sh hello",
     );
-    let check = fleet.said(&["--check"]);
+    let check = fleet.converge_output(&["--check"]);
     for seen in [
         "-x",
         "file /etc/hello/token: write",
@@ -142,7 +142,7 @@ fn drifts(kokctl: &Kokctl<'_>, hosts: &[Host]) {
         assert!(check.contains(seen), "{seen}: {check}");
     }
     assert!(!check.contains("web2:") && !check.contains("stray"), "{check}");
-    fleet.said(&[]);
+    fleet.converge_output(&[]);
     fleet.has_nothing_to_do();
     assert_eq!(ok(&hosts[0], "systemctl is-active hello; systemctl is-enabled hello"), "active\nenabled");
     assert_ne!(started(&hosts[0]), before[0], "it was started again");
@@ -157,8 +157,8 @@ fn each_kind(kokctl: &Kokctl<'_>, hosts: &[Host]) {
         ok(host, REPOSITORY);
         ok(host, "echo theirs >/etc/theirs; mkdir -p /opt/old/x; touch /etc/old; echo 'a=1' >/etc/settings");
     }
-    let fleet = Fleet::of(kokctl, "kinds.yaml", &kinds(""));
-    let said = fleet.said(&[]);
+    let fleet = Fleet::with_file(kokctl, "kinds.yaml", &kinds(""));
+    let said = fleet.converge_output(&[]);
     assert!(said.contains(" on 2 hosts of kinds"), "{said}");
     fleet.has_nothing_to_do();
     for host in hosts {
@@ -178,11 +178,11 @@ fn each_kind(kokctl: &Kokctl<'_>, hosts: &[Host]) {
         &hosts[1],
         "ln -sfn /etc/hostname /etc/link; mkdir /opt/old; sed -i 's/^b$/c/' /etc/theirs; gpasswd -d app users >/dev/null; : >/home/app/.ssh/authorized_keys",
     );
-    let check = fleet.said(&["--check"]);
+    let check = fleet.converge_output(&["--check"]);
     for seen in ["link /etc/link: replace", "nothing at /opt/old: remove", "-c\n", "it is not in users", "key of app: add"] {
         assert!(check.contains(seen), "{seen}: {check}");
     }
-    fleet.said(&[]);
+    fleet.converge_output(&[]);
     fleet.has_nothing_to_do();
 }
 
@@ -266,15 +266,15 @@ fn brought(kokctl: &Kokctl<'_>, hosts: &[Host]) {
     write(kokctl, "corp.crt", certificate(true));
     write(kokctl, "tool", b"#!/bin/sh\n# \xff\necho tool\n");
     write(kokctl, "app.tar.gz", archive("#!/bin/sh\necho app\n"));
-    let fleet = Fleet::of(kokctl, "brought.yaml", &kinds(BROUGHT));
-    let check = fleet.said(&["--check"]);
+    let fleet = Fleet::with_file(kokctl, "brought.yaml", &kinds(BROUGHT));
+    let check = fleet.converge_output(&["--check"]);
     for seen in
         ["binary /usr/local/bin/tool (tool): install", "archive app.tar.gz in /opt/app: install", "mount scratch at /mnt/scratch: mount"]
     {
         assert!(check.contains(seen), "{seen}: {check}");
     }
     assert!(check.contains("+scratch /mnt/scratch tmpfs size=1m,noexec 0 0") && check.contains("corp.crt"), "{check}");
-    fleet.said(&[]);
+    fleet.converge_output(&[]);
     fleet.has_nothing_to_do();
     const LOOK: &str = "/usr/local/bin/tool; /opt/app/current; cat /mnt/scratch/note; stat -c '%U:%G %a' /usr/local/bin/tool /opt/app/bin/app\n\
                         grep -c scratch /etc/fstab; touch /mnt/bound/x 2>/dev/null || echo kept";
@@ -290,7 +290,7 @@ fn brought(kokctl: &Kokctl<'_>, hosts: &[Host]) {
          sed -i '/scratch/d' /etc/fstab; mv /usr/local/share/ca-certificates/corp.crt /root; update-ca-certificates >/dev/null 2>&1\n\
          mv /root/corp.crt /usr/local/share/ca-certificates",
     );
-    let check = fleet.said(&["--check"]);
+    let check = fleet.converge_output(&["--check"]);
     for seen in [
         "set mode 0750 and owner root:app",
         "/opt/app/bin/app is not as app.tar.gz has it",
@@ -301,12 +301,12 @@ fn brought(kokctl: &Kokctl<'_>, hosts: &[Host]) {
         assert!(check.contains(seen), "{seen}: {check}");
     }
     assert!(!check.contains("web2:"), "{check}");
-    fleet.said(&[]);
+    fleet.converge_output(&[]);
     fleet.has_nothing_to_do();
     // Another version of it all.
     write(kokctl, "tool", "#!/bin/sh\necho new\n");
     write(kokctl, "app.tar.gz", archive("#!/bin/sh\necho newer\n"));
-    fleet.said(&[]);
+    fleet.converge_output(&[]);
     assert_eq!(ok(&hosts[1], "/usr/local/bin/tool; /opt/app/current"), "new\nnewer");
     not_brought(kokctl, hosts);
     gone(kokctl, hosts);
@@ -315,7 +315,7 @@ fn brought(kokctl: &Kokctl<'_>, hosts: &[Host]) {
 /// What can't be brought: before a host is asked, or by the host.
 fn not_brought(kokctl: &Kokctl<'_>, hosts: &[Host]) {
     write(kokctl, "none.crt", certificate(false));
-    let converge = |more: &str| Fleet::of(kokctl, "refused.yaml", &kinds(more)).converge(&["--limit", "web1"]);
+    let converge = |more: &str| Fleet::with_file(kokctl, "refused.yaml", &kinds(more)).converge(&["--limit", "web1"]);
     for (more, why) in [
         ("    - {caCertificate: {name: none, source: none.crt}}\n", "CA:TRUE"),
         ("    - {archive: {into: /opt/none, source: none.crt}}\n", "can't be read as a tar"),
@@ -337,8 +337,8 @@ fn not_brought(kokctl: &Kokctl<'_>, hosts: &[Host]) {
 fn gone(kokctl: &Kokctl<'_>, hosts: &[Host]) {
     let more = "    - {caCertificate: {name: corp, state: absent}}\n    - {mount: {path: /mnt/scratch, state: absent}}\n    \
                 - {mount: {path: /mnt/bound, state: unmounted}}\n";
-    let fleet = Fleet::of(kokctl, "gone.yaml", &kinds(more));
-    fleet.said(&[]);
+    let fleet = Fleet::with_file(kokctl, "gone.yaml", &kinds(more));
+    fleet.converge_output(&[]);
     fleet.has_nothing_to_do();
     for host in hosts {
         let look = "grep -c scratch /etc/fstab /proc/self/mountinfo; grep -c /mnt/bound /etc/fstab; ls /usr/local/share/ca-certificates; \
@@ -350,9 +350,9 @@ fn gone(kokctl: &Kokctl<'_>, hosts: &[Host]) {
 /// Nothing is changed by what is wrong before a host is asked; what a host refuses is told with its step, and the rest is done.
 fn refused(kokctl: &Kokctl<'_>, hosts: &[Host]) {
     let template = |text: &str| {
-        Fleet::of(kokctl, "motd.j2", text);
+        Fleet::with_file(kokctl, "motd.j2", text);
         let more = "    - {name: motd, file: {path: /etc/motd, template: motd.j2}}\n    - dir: {path: /srv/new}\n";
-        Fleet::of(kokctl, "refused.yaml", &kinds(more)).converge(&[])
+        Fleet::with_file(kokctl, "refused.yaml", &kinds(more)).converge(&[])
     };
     let said = template("\n{{ vars.nobody }}\n");
     assert!(
@@ -381,8 +381,8 @@ fn refused(kokctl: &Kokctl<'_>, hosts: &[Host]) {
             "no such user",
         ),
     ] {
-        let said =
-            Fleet::of(kokctl, "refused.yaml", &kinds(&format!("{more}    - dir: {{path: /srv/beside}}\n"))).converge(&["--limit", "web1"]);
+        let said = Fleet::with_file(kokctl, "refused.yaml", &kinds(&format!("{more}    - dir: {{path: /srv/beside}}\n")))
+            .converge(&["--limit", "web1"]);
         assert_eq!(said.code, 4, "{more}: {}\n{}", said.stdout, said.stderr);
         assert!(said.stderr.contains(step) && said.stderr.contains(why), "{more}: {}", said.stderr);
         // Folders wait for packages; of all else they need nothing.
@@ -392,7 +392,7 @@ fn refused(kokctl: &Kokctl<'_>, hosts: &[Host]) {
     }
     let cluster = kokctl.verb("converge", &[]);
     assert!(cluster.code == 2 && cluster.stderr.contains("kokctl apply"), "{}", cluster.stderr);
-    let fleet = Fleet::of(kokctl, "kinds.yaml", &kinds(""));
+    let fleet = Fleet::with_file(kokctl, "kinds.yaml", &kinds(""));
     let said = kokctl.run(&["apply", "-f", fleet.file.to_str().unwrap()]);
     assert!(said.code == 2 && said.stderr.contains("kokctl converge"), "{}", said.stderr);
 }

@@ -6,7 +6,7 @@ use crate::cluster_support::arguments::Arguments;
 use crate::cluster_support::clock::Clock;
 use crate::cluster_support::cluster::{self, kubectl};
 use crate::cluster_support::kokctl::Kokctl;
-use crate::cluster_support::{again, bare, hosts, ok, secrets, snapshot, up};
+use crate::cluster_support::{bare, connection_costs, hosts, ok, secrets, snapshot, up};
 use crate::issued_story::owner::Owner;
 use crate::lab_support::wait_for;
 use kok_tests::lab::{DEFAULT_KUBERNETES_VERSION, Host, Lab};
@@ -20,7 +20,7 @@ fn a_cluster_comes_to_be_without_the_key_of_any_authority() {
     let kokctl = Kokctl::new(&lab);
     let mut clock = Clock::start();
     let started = Arguments::watch();
-    again::log_every_command(&lab);
+    connection_costs::log_every_command(&lab);
     let before = snapshot::bare_state(&lab);
     let owner = Owner::new(&kokctl);
     assert_eq!(owner.sign_what_is_missing(), ALL);
@@ -30,7 +30,7 @@ fn a_cluster_comes_to_be_without_the_key_of_any_authority() {
     cluster::assert_serves(&lab, DEFAULT_KUBERNETES_VERSION);
     nobody_has_a_key(&lab);
     clock.lap("pods and services");
-    again::costs_one_connection_each(&lab, || kokctl.has_nothing_to_do());
+    connection_costs::costs_one_connection_each(&lab, || kokctl.has_nothing_to_do());
     what_is_missing_is_told_before_any_host_is_asked(&lab, &kokctl, &owner);
     clock.lap("apply again, and without a file");
     renewed(&lab, &kokctl, &owner);

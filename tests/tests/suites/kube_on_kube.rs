@@ -5,7 +5,7 @@ use crate::cluster_support::arguments::Arguments;
 use crate::cluster_support::clock::Clock;
 use crate::cluster_support::cluster::{self, Kind};
 use crate::cluster_support::kokctl::Kokctl;
-use crate::cluster_support::{again, bare, hosts, kept, secrets, snapshot};
+use crate::cluster_support::{bare, connection_costs, hosts, kept, secrets, snapshot};
 use crate::highly_available_story::{endpoint, units};
 use crate::kube_on_kube_story::nodes::{self, TAINTED};
 use crate::kube_on_kube_story::objects;
@@ -20,7 +20,7 @@ fn five_hosts_that_are_everything() {
     objects::write(&lab, &kokctl, "cluster.yml");
     let mut clock = Clock::start();
     let started = Arguments::watch();
-    again::log_every_command(&lab);
+    connection_costs::log_every_command(&lab);
     let before = snapshot::bare_state(&lab);
     hosts_are_known_only_when_somebody_says_so(&kokctl);
     let said = kokctl.converge("apply");
@@ -32,7 +32,7 @@ fn five_hosts_that_are_everything() {
     endpoint::survives_any_host(&lab);
     nodes::are_labelled_and_tainted(&lab);
     clock.lap("checks of the cluster");
-    again::costs_one_connection_each(&lab, || kokctl.has_nothing_to_do());
+    connection_costs::costs_one_connection_each(&lab, || kokctl.has_nothing_to_do());
     nodes::get_back_what_was_taken(&lab, &kokctl);
     clock.lap("apply again, and with a label and a taint taken away");
     nodes::any_may_be_lost(&lab, &kokctl);

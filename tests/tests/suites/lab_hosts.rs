@@ -54,7 +54,7 @@ fn faults_come_and_go() {
     host.fill("/opt").unwrap();
     host.pause().unwrap();
     let namespace = fs::read_link(lab.facts().unwrap().network_namespace).unwrap();
-    let traces = Traces::of(lab.name(), Some(namespace));
+    let traces = Traces::of_lab(lab.name(), Some(namespace));
     assert!(traces.find().iter().any(|trace| trace.contains("@lag-cp1") || trace.contains("--milliseconds")), "{:?}", traces.find());
     lab.down().unwrap();
     assert_eq!(traces.find(), Vec::<String>::new());
@@ -305,7 +305,7 @@ fn leaves_nothing(lab: Lab, host: &Host) {
     );
     let mut guest = lab.command("sleep").unwrap().arg("infinity").stdin(Stdio::null()).spawn().unwrap();
     let namespace = fs::read_link(lab.facts().unwrap().network_namespace).unwrap();
-    let traces = Traces::of(lab.name(), Some(namespace));
+    let traces = Traces::of_lab(lab.name(), Some(namespace));
     assert!(traces.find().len() > 10, "the search must find a lab that is up: {:?}", traces.find());
     lab.down().unwrap();
     guest.wait().unwrap();

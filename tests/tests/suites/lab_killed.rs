@@ -30,7 +30,7 @@ fn kill_up_at(name: &str, traces: &Traces, path: &str) {
 #[test]
 fn up_that_was_killed_leaves_nothing_after_down() {
     let name = format!("killed-{}", std::process::id());
-    let traces = Traces::of(&name, None);
+    let traces = Traces::of_lab(&name, None);
     for moment in ["lab.json", "network.log", "hosts/cp1/upper", "hosts/worker1/console.log", "known_hosts"] {
         kill_up_at(&name, &traces, moment);
         let down = lab(&["down", "--name", &name]).output().unwrap();
@@ -42,7 +42,7 @@ fn up_that_was_killed_leaves_nothing_after_down() {
 #[test]
 fn up_after_an_up_that_was_killed_begins_anew() {
     let name = format!("again-{}", std::process::id());
-    let traces = Traces::of(&name, None);
+    let traces = Traces::of_lab(&name, None);
     kill_up_at(&name, &traces, "known_hosts");
     let up = lab(&["up", "--name", &name, "--hosts", "1"]).output().unwrap();
     assert!(up.status.success(), "{}", String::from_utf8_lossy(&up.stderr));
@@ -58,7 +58,7 @@ fn up_after_an_up_that_was_killed_begins_anew() {
 #[test]
 fn faults_whose_program_was_killed_leave_nothing_after_down() {
     let name = format!("faults-{}", std::process::id());
-    let traces = Traces::of(&name, None);
+    let traces = Traces::of_lab(&name, None);
     assert!(lab(&["up", "--name", &name, "--hosts", "1", "--light"]).status().unwrap().success());
     let mut lag = lab(&["lag", "--name", &name, "cp1", "20"]).spawn().unwrap();
     wait_for("the proxy's cgroup is there", 30, || traces.find().iter().any(|trace| trace.contains("@lag-cp1")) || ended(&mut lag));
@@ -100,7 +100,7 @@ fn down_before_there_was_a_network_ends_nobody_else() {
     command.args(["--net", "--pid", "--fork", "--mount-proc", "--kill-child", "sh", "-c", BEFORE_ITS_NETWORK]);
     let output = command.env("name", &name).env("lab", env!("CARGO_BIN_EXE_lab")).stdin(Stdio::null()).output().unwrap();
     assert!(output.status.success(), "{output:?}");
-    assert_eq!(Traces::of(&name, None).find(), Vec::<String>::new());
+    assert_eq!(Traces::of_lab(&name, None).find(), Vec::<String>::new());
 }
 
 fn ended(child: &mut Child) -> bool {

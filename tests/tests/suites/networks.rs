@@ -6,7 +6,7 @@ use std::fs;
 use crate::cluster_support::clock::Clock;
 use crate::cluster_support::cluster::{self, Kind};
 use crate::cluster_support::kokctl::Kokctl;
-use crate::cluster_support::{again, bare, hosts, node_dns, ok, snapshot};
+use crate::cluster_support::{bare, connection_costs, hosts, node_dns, ok, snapshot};
 use crate::highly_available_story::endpoint;
 use crate::networks_cases::{balanced, both, flannel, manifest, moving, take_over};
 use kok_tests::lab::{DEFAULT_KUBERNETES_VERSION, Lab, LabSpec};
@@ -16,7 +16,7 @@ fn the_bridge_carries_both_families() {
     let lab = Lab::up(LabSpec::unique(2).dual_stack()).unwrap_or_else(|error| panic!("{error}"));
     let kokctl = Kokctl::new(&lab);
     let mut clock = Clock::start();
-    again::log_every_command(&lab);
+    connection_costs::log_every_command(&lab);
     let before = snapshot::bare_state(&lab);
     let manifest = fs::read_to_string(kokctl.manifest()).unwrap();
     let manifest = manifest.replace("plugin: flannel\n", "plugin: bridge\n");
@@ -36,7 +36,7 @@ fn the_bridge_carries_both_families() {
     both::pods_and_services_answer(&lab);
     clock.lap("pods and services");
     both::the_api_server_is_known(&lab);
-    again::costs_one_connection_each(&lab, || kokctl.has_nothing_to_do());
+    connection_costs::costs_one_connection_each(&lab, || kokctl.has_nothing_to_do());
     clock.lap("apply again");
     take_over::leaves_the_network_alone(&lab, &kokctl);
     clock.lap("another controller takes the hosts over");

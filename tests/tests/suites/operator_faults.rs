@@ -3,14 +3,14 @@
 
 use crate::cluster_support::clock::Clock;
 use crate::cluster_support::up;
-use crate::operator_faults_story::{Story, changed, deleted, ends, inputs, killed, many, replicas};
+use crate::operator_faults_story::{OperatorStory, changed, deleted, ends, inputs, killed, many, replicas};
 use crate::operator_story::{meta_cluster, meta_cluster_with_controllers};
 use kok_tests::lab::{Lab, LabSpec};
 
 #[test]
 fn a_replica_that_is_away_changes_nothing_more() {
     let lab = up(1);
-    let story = Story::new(&lab, meta_cluster(&lab));
+    let story = OperatorStory::new(&lab, meta_cluster(&lab));
     let mut clock = Clock::start();
     let all = vec![story.replica("a", 8081), story.replica("b", 8082)];
     replicas::stands_still(&story, &all);
@@ -26,7 +26,7 @@ fn a_replica_that_is_away_changes_nothing_more() {
 #[test]
 fn operations_wait_for_each_other_and_end_early() {
     let lab = up(1);
-    let story = Story::new(&lab, meta_cluster(&lab));
+    let story = OperatorStory::new(&lab, meta_cluster(&lab));
     let mut clock = Clock::start();
     let all = [story.replica("a", 8081), story.replica("b", 8082)];
     ends::ten_wait_for_each_other(&story);
@@ -44,7 +44,7 @@ fn operations_wait_for_each_other_and_end_early() {
 #[test]
 fn inputs_go_and_come() {
     let lab = up(1);
-    let story = Story::new(&lab, meta_cluster(&lab));
+    let story = OperatorStory::new(&lab, meta_cluster(&lab));
     let mut clock = Clock::start();
     let operator = story.replica("a", 8081);
     // Of another Cluster, while the host is of none.
@@ -61,7 +61,7 @@ fn inputs_go_and_come() {
 #[test]
 fn clusters_that_are_deleted_go() {
     let lab = up(2);
-    let story = Story::new(&lab, meta_cluster_with_controllers(&lab));
+    let story = OperatorStory::new(&lab, meta_cluster_with_controllers(&lab));
     let mut clock = Clock::start();
     let operator = story.replica("a", 8081);
     deleted::hosts_stay(&story, &operator);
@@ -79,7 +79,7 @@ fn clusters_that_are_deleted_go() {
 #[test]
 fn killed_at_five_moments_of_a_founding() {
     let lab = up(1);
-    let story = Story::new(&lab, meta_cluster_with_controllers(&lab));
+    let story = OperatorStory::new(&lab, meta_cluster_with_controllers(&lab));
     let mut clock = Clock::start();
     let left = killed::at_five_moments(&story, vec![story.replica("r0", 8081), story.replica("r1", 8082)]);
     clock.lap("founded, with five kills");
@@ -90,7 +90,7 @@ fn killed_at_five_moments_of_a_founding() {
 #[test]
 fn fifty_clusters_at_once() {
     let lab = Lab::up(LabSpec::unique(many::CLUSTERS).light()).unwrap_or_else(|error| panic!("{error}"));
-    let story = Story::new(&lab, meta_cluster(&lab));
+    let story = OperatorStory::new(&lab, meta_cluster(&lab));
     let mut clock = Clock::start();
     many::fifty_at_once(&story, &[story.replica("a", 8081), story.replica("b", 8082)]);
     clock.lap("fifty Clusters, twice");

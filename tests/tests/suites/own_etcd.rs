@@ -7,7 +7,7 @@ use crate::cluster_support::arguments::Arguments;
 use crate::cluster_support::clock::Clock;
 use crate::cluster_support::cluster::{self, kubectl};
 use crate::cluster_support::kokctl::Kokctl;
-use crate::cluster_support::{again, authorities, bare, escrow, hosts, kept, node_dns, ok, secrets, snapshot};
+use crate::cluster_support::{authorities, bare, connection_costs, escrow, hosts, kept, node_dns, ok, secrets, snapshot};
 use crate::highly_available_story::{any, endpoint, lost, member, rotated, units};
 use crate::lab_support::wait_for;
 use kok_tests::lab::{DEFAULT_KUBERNETES_VERSION, Host, Lab, LabSpec};
@@ -28,7 +28,7 @@ fn three_hosts_of_etcd() {
     kokctl.write_manifest(&manifest.replacen("\n  vars:\n", "\n  vars:\n    remove_anonymous_access: true\n", 1));
     let mut clock = Clock::start();
     let started = Arguments::watch();
-    again::log_every_command(&lab);
+    connection_costs::log_every_command(&lab);
     let before = snapshot::bare_state(&lab);
     authorities::bring_own(&kokctl);
     escrow::write_field(&kokctl, false);
@@ -50,7 +50,7 @@ fn three_hosts_of_etcd() {
     clock.lap("checks of the cluster");
     node_dns::answers_pods(&lab);
     clock.lap("names by the nodes' caches");
-    again::costs_one_connection_each(&lab, || kokctl.has_nothing_to_do());
+    connection_costs::costs_one_connection_each(&lab, || kokctl.has_nothing_to_do());
     clock.lap("apply again");
     lost::any_control_plane(&lab, &kokctl);
     clock.lap("a control plane without power");

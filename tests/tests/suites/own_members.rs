@@ -22,7 +22,7 @@ fn members_that_are_units_come_and_go() {
     let inventory = lab.inventory(DEFAULT_KUBERNETES_VERSION).unwrap();
     kokctl.write_manifest(&with(&inventory, &ALL[..3]));
     kokctl.converge("apply");
-    works(&lab, &kokctl, &ALL[..3]);
+    assert_members_work(&lab, &kokctl, &ALL[..3]);
     let load = Load::begin(&lab);
     clock.lap("three members");
     become_five(&lab, &kokctl, &inventory);
@@ -66,7 +66,7 @@ fn hosts(lab: &Lab, names: &[&str]) -> Vec<Host> {
 }
 
 /// Each of them says that these are the members, API servers know them and no others, and nothing is left to do.
-fn works(lab: &Lab, kokctl: &Kokctl<'_>, names: &[&str]) {
+fn assert_members_work(lab: &Lab, kokctl: &Kokctl<'_>, names: &[&str]) {
     let members = hosts(lab, names);
     members.iter().for_each(|host| drop(units::works_with(lab, host, &members)));
     let mut expected: Vec<String> = members.iter().map(|host| format!("https://{}:2379", host.address())).collect();
@@ -90,7 +90,7 @@ fn become_five(lab: &Lab, kokctl: &Kokctl<'_>, inventory: &str) {
     killed::after(kokctl, &["apply", "--bundle", kokctl.bundle().to_str().unwrap()], after);
     kokctl.converge("apply");
     assert_eq!(started(), before, "no member that was there was started anew");
-    works(lab, kokctl, &ALL);
+    assert_members_work(lab, kokctl, &ALL);
 }
 
 fn the_first_is_removed(lab: &Lab, kokctl: &Kokctl<'_>) {
@@ -101,7 +101,7 @@ fn the_first_is_removed(lab: &Lab, kokctl: &Kokctl<'_>) {
     assert_eq!(said.code, 0, "{said:?}");
     bare::is_bare(&lab.host("etcd1").unwrap());
     kokctl.converge("apply");
-    works(lab, kokctl, &ALL);
+    assert_members_work(lab, kokctl, &ALL);
 }
 
 /// It comes back with what it had, and is not let in; then it is made afresh.
@@ -119,7 +119,7 @@ fn a_dead_one_is_replaced(lab: &Lab, kokctl: &Kokctl<'_>, load: &Load) {
     assert!(said.stderr.contains("kokctl replace -f FILE etcd2"), "{said:?}");
     let said = kokctl.verb("replace", &["etcd2", "--yes", "--bundle", bundle]);
     assert_eq!(said.code, 0, "{said:?}");
-    works(lab, kokctl, &ALL);
+    assert_members_work(lab, kokctl, &ALL);
 }
 
 /// On a host of its own, or beside an API server: not beside the one that has the time. What was killed on its way is typed again.
@@ -135,7 +135,7 @@ fn one_without_its_data_is_replaced(lab: &Lab, kokctl: &Kokctl<'_>) {
     killed::after(kokctl, &replace, after);
     let said = kokctl.verb(replace[0], &replace[1..]);
     assert_eq!(said.code, 0, "{said:?}");
-    works(lab, kokctl, &ALL);
+    assert_members_work(lab, kokctl, &ALL);
 }
 
 /// What ran on the hosts that stay goes on, and API servers are told once these have left.
@@ -147,5 +147,5 @@ fn three_are_left(lab: &Lab, kokctl: &Kokctl<'_>, inventory: &str) {
     let left = ["etcd2", "cp1", "cp2"];
     kokctl.write_manifest(&with(inventory, &left));
     kokctl.converge("apply");
-    works(lab, kokctl, &left);
+    assert_members_work(lab, kokctl, &left);
 }

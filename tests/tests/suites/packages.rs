@@ -10,7 +10,7 @@ use kok_tests::release::mirror::DISTRIBUTION;
 use kok_tests::upstream::index_of;
 
 use crate::cluster_support::clock::Clock;
-use crate::cluster_support::kokctl::{Kokctl, Said};
+use crate::cluster_support::kokctl::{Kokctl, KokctlOutput};
 use crate::cluster_support::{hosts, ok, site, up};
 
 /// What a minimal installation lacks; the packages that they need go with them.
@@ -27,7 +27,7 @@ struct Site<'a> {
 }
 
 impl Site<'_> {
-    fn create(&self, faults: &[&str]) -> Said {
+    fn create(&self, faults: &[&str]) -> KokctlOutput {
         site::of_packages(&self.folder, faults)
     }
 
@@ -35,7 +35,7 @@ impl Site<'_> {
         site::write_index(&self.folder, index);
     }
 
-    fn apply(&self) -> Said {
+    fn apply(&self) -> KokctlOutput {
         self.kokctl.verb("apply", &["--only", TASKS, "--bundle", self.folder.to_str().unwrap()])
     }
 

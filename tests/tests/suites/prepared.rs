@@ -3,7 +3,7 @@
 use std::time::Instant;
 
 use crate::cluster_support::kokctl::Kokctl;
-use crate::cluster_support::{again, hosts, ok, up};
+use crate::cluster_support::{connection_costs, hosts, ok, up};
 use kok_tests::lab::Host;
 
 /// All that a host needs before it is part of a cluster.
@@ -13,13 +13,13 @@ const TASKS: &str = "host,packages,names,swap,selinux,firewall,trust,proxy,time-
 fn five_bare_hosts_run_containers_after_one_apply() {
     let lab = up(5);
     let kokctl = Kokctl::new(&lab);
-    again::log_every_command(&lab);
+    connection_costs::log_every_command(&lab);
     let began = Instant::now();
     let said = kokctl.converge_with("apply", &["--only", TASKS]);
     println!("{:6.1} s  from bare to prepared", began.elapsed().as_secs_f64());
     assert!(said.contains(&format!(" changes on 5 hosts of {}, ", lab.name())), "{said}");
     hosts(&lab).iter().for_each(runs_a_container);
-    again::costs_one_connection_each(&lab, || {
+    connection_costs::costs_one_connection_each(&lab, || {
         let said = kokctl.converge_with("apply", &["--only", TASKS]);
         assert!(said.starts_with("nothing to do"), "{said}");
     });

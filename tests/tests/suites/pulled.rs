@@ -6,7 +6,7 @@ use std::path::PathBuf;
 
 use crate::cluster_support::clock::Clock;
 use crate::cluster_support::cluster;
-use crate::cluster_support::kokctl::{Kokctl, Said};
+use crate::cluster_support::kokctl::{Kokctl, KokctlOutput};
 use crate::cluster_support::{hosts, ok, up};
 use crate::fetched::Upstream;
 use kok_tests::lab::{DEFAULT_KUBERNETES_VERSION, Lab};
@@ -66,7 +66,7 @@ impl<'a> Story<'a> {
         upstream
     }
 
-    fn verb(&self, verb: &str) -> Said {
+    fn verb(&self, verb: &str) -> KokctlOutput {
         self.kokctl.verb(verb, &["--bundle", self.index().to_str().unwrap()])
     }
 

@@ -31,10 +31,10 @@ impl Place {
 
     /// With nothing compiled yet.
     fn fresh() -> Self {
-        Self::of("pause/3.10.2")
+        Self::with_recipe("pause/3.10.2")
     }
 
-    fn of(component: &str) -> Self {
+    fn with_recipe(component: &str) -> Self {
         let root = tempfile::tempdir().unwrap();
         let from = Path::new(env!("CARGO_MANIFEST_DIR")).join("release").join(component);
         let to = root.path().join("recipes").join(component);
@@ -59,7 +59,7 @@ impl Place {
     }
 
     fn build(&self) -> String {
-        said(&self.command().output().unwrap())
+        stderr_of_success(&self.command().output().unwrap())
     }
 
     fn index(&self) -> Option<String> {
@@ -71,7 +71,7 @@ impl Place {
     }
 }
 
-fn said(output: &Output) -> String {
+fn stderr_of_success(output: &Output) -> String {
     let text = String::from_utf8_lossy(&output.stderr).into_owned();
     assert!(output.status.success(), "{text}");
     text
@@ -84,14 +84,14 @@ fn the_same_sources_give_the_same_bytes_with_other_caches_and_settings() {
     assert!(one.build().contains("1 of 1 components built"));
     let mut command = other.command();
     command.env("GOFLAGS", "-race -tags=other").env("GOAMD64", "v3").env("CGO_ENABLED", "1").env("GOOS", "plan9");
-    said(&command.output().unwrap());
+    stderr_of_success(&command.output().unwrap());
     assert_eq!(one.index().unwrap(), other.index().unwrap());
 }
 
 #[test]
 #[ignore = "downloads packages"]
 fn packages_give_the_same_image_each_time_and_are_not_unpacked_again() {
-    let (one, other) = (Place::of("haproxy/debian"), Place::of("haproxy/debian"));
+    let (one, other) = (Place::with_recipe("haproxy/debian"), Place::with_recipe("haproxy/debian"));
     let said = one.build();
     assert!(said.contains("1 of 1 components built") && !said.contains("haproxy debian"), "{said}");
     other.build();
@@ -104,7 +104,7 @@ fn packages_give_the_same_image_each_time_and_are_not_unpacked_again() {
 #[test]
 #[ignore = "downloads packages"]
 fn a_library_that_no_package_of_the_component_has_is_told() {
-    let place = Place::of("haproxy/debian");
+    let place = Place::with_recipe("haproxy/debian");
     let recipe = place.path("recipes/haproxy/debian/component.yaml");
     let text = fs::read_to_string(&recipe).unwrap();
     fs::write(&recipe, text.replace("    - libsystemd0\n", "")).unwrap();

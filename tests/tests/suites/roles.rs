@@ -7,7 +7,7 @@ use kok_tests::lab::{DEFAULT_KUBERNETES_VERSION, Lab, LabSpec};
 
 use crate::cluster_support::clock::Clock;
 use crate::cluster_support::cluster::kubectl;
-use crate::cluster_support::kokctl::{Kokctl, Said};
+use crate::cluster_support::kokctl::{Kokctl, KokctlOutput};
 use crate::cluster_support::{bare, ok};
 use crate::lab_support::wait_for;
 
@@ -28,7 +28,7 @@ fn hosts_become_something_else() {
     clock.lap("a node that was joined by hand");
 }
 
-fn replace(kokctl: &Kokctl<'_>, arguments: &[&str]) -> Said {
+fn replace(kokctl: &Kokctl<'_>, arguments: &[&str]) -> KokctlOutput {
     let bundle = kokctl.bundle().to_str().unwrap().to_owned();
     let said = kokctl.verb("replace", &[arguments, &["--yes", "--bundle", &bundle]].concat());
     assert_eq!(said.code, 0, "{said:?}");
@@ -62,7 +62,7 @@ fn planes(lab: &Lab) -> String {
 }
 
 /// Whether one thing was said before another one.
-fn is_before(said: &Said, first: &str, second: &str) {
+fn is_before(said: &KokctlOutput, first: &str, second: &str) {
     let text = format!("{}{}", said.stdout, said.stderr);
     let place = |words: &str| text.find(words).unwrap_or_else(|| panic!("{words}: {said:?}"));
     assert!(place(first) < place(second), "{first}, {second}: {said:?}");

@@ -11,7 +11,7 @@ use serde_json::Value;
 
 use crate::cluster_support::clock::Clock;
 use crate::cluster_support::cluster::kubectl;
-use crate::cluster_support::kokctl::{Kokctl, Said};
+use crate::cluster_support::kokctl::{Kokctl, KokctlOutput};
 use crate::cluster_support::{ok, up};
 use crate::highly_available_story::any;
 use crate::members_story::killed;
@@ -122,13 +122,13 @@ fn under_writes<T>(cp1: &Host, work: impl FnOnce() -> T) -> T {
     })
 }
 
-fn rotate(kokctl: &Kokctl<'_>) -> Said {
+fn rotate(kokctl: &Kokctl<'_>) -> KokctlOutput {
     let said = kokctl.run_within(LONGEST, &["secrets", "rotate-key", "-f", kokctl.manifest().to_str().unwrap()]);
     println!("$ kokctl secrets rotate-key -f cluster.yaml\n{}{}", said.stdout, said.stderr);
     said
 }
 
-fn is_done(said: &Said) -> String {
+fn is_done(said: &KokctlOutput) -> String {
     assert_eq!(said.code, 0, "{said:?}");
     let (_, rest) = said.stdout.split_once("is encrypted with ").unwrap_or_else(|| panic!("{said:?}"));
     rest.split(',').next().unwrap().to_owned()

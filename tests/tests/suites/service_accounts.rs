@@ -11,7 +11,7 @@ use serde_json::Value;
 
 use crate::cluster_support::clock::Clock;
 use crate::cluster_support::cluster::{self, kubectl};
-use crate::cluster_support::kokctl::{Kokctl, Said};
+use crate::cluster_support::kokctl::{Kokctl, KokctlOutput};
 use crate::cluster_support::{meanwhile, ok};
 use crate::highly_available_story::any;
 use crate::lab_support::wait_for;
@@ -27,7 +27,7 @@ const SIGNED_ANEW: u64 = 120;
 fn the_key_is_replaced_under_load() {
     let lab = Lab::up(LabSpec::unique(4).control_planes(3)).unwrap_or_else(|error| panic!("{error}"));
     let kokctl = Kokctl::new(&lab);
-    let planes = Planes::of(&lab);
+    let planes = Planes::from_lab(&lab);
     let mut clock = Clock::start();
     kokctl.converge("apply");
     clock.lap("a cluster");
@@ -89,7 +89,7 @@ struct Planes {
 }
 
 impl Planes {
-    fn of(lab: &Lab) -> Self {
+    fn from_lab(lab: &Lab) -> Self {
         let hosts: Vec<Host> = ["cp1", "cp2", "cp3"].map(|name| lab.host(name).unwrap()).into();
         Self { first: lab.host("cp1").unwrap(), addresses: hosts.iter().map(|host| host.address().to_string()).collect(), hosts }
     }
@@ -148,14 +148,14 @@ fn kid(token: &str) -> String {
     head["kid"].as_str().unwrap().to_owned()
 }
 
-fn rotate(kokctl: &Kokctl<'_>, more: &[&str]) -> Said {
+fn rotate(kokctl: &Kokctl<'_>, more: &[&str]) -> KokctlOutput {
     let said = kokctl.run(&[&["certs", "rotate", "service-account", "-f", kokctl.manifest().to_str().unwrap()], more].concat());
     println!("$ kokctl certs rotate service-account {}\n{}{}", more.join(" "), said.stdout, said.stderr);
     said
 }
 
 /// The key that it speaks of.
-fn done(said: &Said, before: &str) -> String {
+fn done(said: &KokctlOutput, before: &str) -> String {
     assert_eq!(said.code, 0, "{said:?}");
     let (_, rest) = said.stdout.split_once(before).unwrap_or_else(|| panic!("{said:?}"));
     rest.split([':', ' ']).next().unwrap().to_owned()

@@ -4,7 +4,7 @@ use kok_tests::lab::{DEFAULT_KUBERNETES_VERSION as NEW, Lab};
 
 use crate::cluster_support::clock::Clock;
 use crate::cluster_support::cluster::{assert_complete, kubectl};
-use crate::cluster_support::kokctl::{Kokctl, Said};
+use crate::cluster_support::kokctl::{Kokctl, KokctlOutput};
 use crate::cluster_support::up;
 use crate::upgrades::OLD;
 
@@ -38,7 +38,7 @@ fn a_worker_that_is_away_is_left_out_and_comes_later() {
     assert_complete(&lab, NEW);
 }
 
-fn upgrade(kokctl: &Kokctl<'_>, options: &[&str]) -> Said {
+fn upgrade(kokctl: &Kokctl<'_>, options: &[&str]) -> KokctlOutput {
     let bundle = kokctl.bundle().to_str().unwrap();
     let said = kokctl.verb("upgrade", &[&["--yes", "--bundle", bundle], options].concat());
     println!("$ kokctl upgrade {}\n{}{}", options.join(" "), said.stdout, said.stderr);

@@ -9,7 +9,7 @@ use kok_tests::lab::{DEFAULT_KUBERNETES_VERSION as NEW, Host, Lab};
 
 use crate::cluster_support::clock::Clock;
 use crate::cluster_support::cluster::{assert_complete, kubectl};
-use crate::cluster_support::kokctl::{Kokctl, Said, image_of};
+use crate::cluster_support::kokctl::{Kokctl, KokctlOutput, image_of};
 use crate::cluster_support::{ok, up};
 use crate::upgrades::OLD;
 
@@ -50,7 +50,7 @@ fn each_is_named_and_gone_on_from() {
     assert_eq!(cordoned, "", "all nodes take pods again");
 }
 
-fn upgrade(kokctl: &Kokctl<'_>, bundle: &Path, options: &[&str]) -> Said {
+fn upgrade(kokctl: &Kokctl<'_>, bundle: &Path, options: &[&str]) -> KokctlOutput {
     let said = kokctl.verb("upgrade", &[&["--bundle", bundle.to_str().unwrap()], options].concat());
     println!("$ kokctl upgrade {}\n{}{}", options.join(" "), said.stdout, said.stderr);
     said

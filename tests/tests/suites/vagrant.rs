@@ -9,7 +9,7 @@ use std::process::{Command, Stdio};
 use serde_json::{Value, json};
 
 use crate::cluster_support::clock::Clock;
-use crate::cluster_support::kokctl::{Kokctl, Said, bundle, program, program_of};
+use crate::cluster_support::kokctl::{Kokctl, KokctlOutput, bundle, program, program_of};
 use crate::cluster_support::{hosts, ok};
 use kok_tests::lab::{DEFAULT_KUBERNETES_VERSION, HostSpec, Lab, LabSpec};
 
@@ -35,10 +35,10 @@ fn project() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap().to_owned()
 }
 
-fn said(command: &mut Command) -> Said {
+fn output_of(command: &mut Command) -> KokctlOutput {
     let output = command.stdin(Stdio::null()).output().unwrap();
     let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
-    Said { code: output.status.code().unwrap_or(-1), stdout: text(output.stdout), stderr: text(output.stderr) }
+    KokctlOutput { code: output.status.code().unwrap_or(-1), stdout: text(output.stdout), stderr: text(output.stderr) }
 }
 
 /// Vagrant's own folders are the test's.
@@ -85,20 +85,20 @@ impl<'a> Machines<'a> {
     }
 
     /// Vagrant in the lab's network.
-    fn vagrant(&self, arguments: &[&str]) -> Said {
+    fn vagrant(&self, arguments: &[&str]) -> KokctlOutput {
         let mut command = self.lab.command("vagrant").unwrap();
-        let said = said(self.env(command.args(arguments)).current_dir(self.folder().join("vagrant")));
+        let said = output_of(self.env(command.args(arguments)).current_dir(self.folder().join("vagrant")));
         self.kokctl.note(&said.stdout);
         self.kokctl.note(&said.stderr);
         said
     }
 
-    fn kokctl_with(&self, variable: (&str, &str), arguments: &[&str]) -> Said {
+    fn kokctl_with(&self, variable: (&str, &str), arguments: &[&str]) -> KokctlOutput {
         let mut command = self.kokctl.command(arguments);
-        said(self.env(&mut command).env(variable.0, variable.1))
+        output_of(self.env(&mut command).env(variable.0, variable.1))
     }
 
-    fn kokctl(&self, arguments: &[&str]) -> Said {
+    fn kokctl(&self, arguments: &[&str]) -> KokctlOutput {
         self.kokctl_with(("KOKCTL_BUNDLE", bundle().to_str().unwrap()), arguments)
     }
 
@@ -158,7 +158,7 @@ fn what_is_not_up_is_named(machines: &Machines<'_>) {
         assert!(resting.stderr.contains(part), "{part}: {}", resting.stderr);
     }
     let mut without = machines.lab.command("env").unwrap();
-    let missing = said(machines.env(without.arg("PATH=/nonexistent").arg(program()).args(["validate", "-f", "vagrant"])));
+    let missing = output_of(machines.env(without.arg("PATH=/nonexistent").arg(program()).args(["validate", "-f", "vagrant"])));
     assert!(missing.code == 2 && missing.stderr.contains("install Vagrant"), "{}", missing.stderr);
 }
 
@@ -202,7 +202,7 @@ fn kubectl(machines: &Machines<'_>, arguments: &[&str]) -> Value {
     let config = machines.folder().join("admin.conf");
     fs::write(&config, machines.does(&["kubeconfig", "-f", "vagrant"])).unwrap();
     let mut command = machines.lab.command(program_of(&bundle(), "kubectl")).unwrap();
-    let said = said(command.arg("--kubeconfig").arg(config).args(arguments).args(["-o", "json"]));
+    let said = output_of(command.arg("--kubeconfig").arg(config).args(arguments).args(["-o", "json"]));
     assert_eq!(said.code, 0, "{}", said.stderr);
     serde_json::from_str(&said.stdout).unwrap()
 }
@@ -281,7 +281,7 @@ fn the_vagrantfile_is_valid() {
         let mut command = Command::new("unshare");
         command.args(["--net", "vagrant", "validate"]).env("PATH", &path);
         let command = of_test(&mut command, folder.path()).current_dir(project().join("vagrant"));
-        said(command.envs(variables.iter().copied()))
+        output_of(command.envs(variables.iter().copied()))
     };
     for name in BOXES {
         for provider in ["virtualbox", "libvirt"] {

@@ -11,7 +11,7 @@ use kok_tests::lab::Lab;
 
 use crate::cluster_support::clock::Clock;
 use crate::cluster_support::cluster::kubectl;
-use crate::cluster_support::kokctl::{Kokctl, Said, image_of, wait_for_event};
+use crate::cluster_support::kokctl::{Kokctl, KokctlOutput, image_of, wait_for_event};
 use crate::cluster_support::{bare, ok, up};
 use crate::lab_support::wait_for;
 
@@ -189,7 +189,7 @@ fn a_worker_leaves(lab: &Lab, kokctl: &Kokctl<'_>) {
     kokctl.has_nothing_to_do();
 }
 
-fn removed_by_operation(lab: &Lab, kokctl: &Kokctl<'_>, arguments: &str) -> Said {
+fn removed_by_operation(lab: &Lab, kokctl: &Kokctl<'_>, arguments: &str) -> KokctlOutput {
     let whole = fs::read_to_string(kokctl.manifest()).unwrap();
     let operation = format!(
         "---\napiVersion: kubean.io/v1alpha1\nkind: ClusterOperation\nmetadata: {{name: away}}\n\

@@ -2,7 +2,7 @@
 
 use serde_json::{Value as Json, json};
 
-use super::{Judge, Told, text};
+use super::{Judge, WrittenSetting, text};
 use crate::Problem;
 use crate::model::Settings;
 use crate::words::quote;
@@ -15,13 +15,13 @@ const LONGEST_ELECTION: u64 = 50_000;
 
 pub(super) fn etcd(judge: &mut Judge<'_>, settings: &Settings) {
     let options = &settings.components.etcd;
-    let told = |name: &'static str| options.get(name).map(|value| Told { name, value, likely: &["etcd"] });
-    let time = |name: &'static str, usual: u64| told(name).map_or(Some(usual), |told| told.value.as_u64());
+    let setting_of = |name: &'static str| options.get(name).map(|value| WrittenSetting { name, value, likely: &["etcd"] });
+    let time = |name: &'static str, usual: u64| setting_of(name).map_or(Some(usual), |setting| setting.value.as_u64());
     if let (Some(heartbeat), Some(election)) = (time(HEARTBEAT, 100), time(ELECTION, 1000)) {
-        elections(judge, (heartbeat, told(HEARTBEAT)), (election, told(ELECTION)));
+        elections(judge, (heartbeat, setting_of(HEARTBEAT)), (election, setting_of(ELECTION)));
     }
-    let is_newest = told("tls-min-version").is_some_and(|told| told.text() == "TLS1.3");
-    if let Some(ciphers) = told("cipher-suites").filter(|_| is_newest) {
+    let is_newest = setting_of("tls-min-version").is_some_and(|setting| setting.text() == "TLS1.3");
+    if let Some(ciphers) = setting_of("cipher-suites").filter(|_| is_newest) {
         let problem = Problem::new("etcd cannot be told ciphers where it is to have TLS 1.3 at least");
         judge.report(
             ciphers,
@@ -34,22 +34,26 @@ pub(super) fn etcd(judge: &mut Judge<'_>, settings: &Settings) {
         ("tls-max-version", &["", "TLS1.2", "TLS1.3"]),
     ];
     for (name, words) in words {
-        if let Some(told) = told(name).filter(|told| !words.contains(&told.text().as_str())) {
-            let problem = Problem::new(format!("{} cannot be {}", quote(name), quote(&text(told.value))));
+        if let Some(setting) = setting_of(name).filter(|setting| !words.contains(&setting.text().as_str())) {
+            let problem = Problem::new(format!("{} cannot be {}", quote(name), quote(&text(setting.value))));
             let words: Vec<&str> = words.iter().copied().filter(|word| !word.is_empty()).collect();
             judge.report(
-                told,
+                setting,
                 problem.because(format!("it is one of {}, and etcd does not start otherwise", words.join(", "))).hint("write one of them"),
             );
         }
     }
 }
 
-fn elections(judge: &mut Judge<'_>, (heartbeat, of_heartbeat): (u64, Option<Told<'_>>), (election, of_election): (u64, Option<Told<'_>>)) {
+fn elections(
+    judge: &mut Judge<'_>,
+    (heartbeat, of_heartbeat): (u64, Option<WrittenSetting<'_>>),
+    (election, of_election): (u64, Option<WrittenSetting<'_>>),
+) {
     let nothing: Json = json!(null);
-    let nobody = Told { name: "", value: &nothing, likely: &[] };
+    let nobody = WrittenSetting { name: "", value: &nothing, likely: &[] };
     let problem = |message: String| Problem::new(message);
-    let (told, problem) = if heartbeat == 0 {
+    let (setting, problem) = if heartbeat == 0 {
         (
             of_heartbeat,
             problem("members of etcd cannot hear from their leader every 0 ms".to_owned()).because("etcd does not start with that"),
@@ -66,5 +70,5 @@ fn elections(judge: &mut Judge<'_>, (heartbeat, of_heartbeat): (u64, Option<Told
     };
     let hint =
         format!("write `etcd_election_timeout: {}`, or a shorter etcd_heartbeat_interval", heartbeat.clamp(100, 5000).saturating_mul(10));
-    judge.report(told.unwrap_or(nobody), problem.hint(hint));
+    judge.report(setting.unwrap_or(nobody), problem.hint(hint));
 }

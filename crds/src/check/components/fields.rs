@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde_json::Value as Json;
 
-use super::{Judge, Told, values};
+use super::{Judge, WrittenSetting, values};
 use crate::Problem;
 use crate::check::known::{Known, Program};
 use crate::model::Settings;
@@ -29,13 +29,13 @@ const KUBE_PROXY: Configuration =
 pub(super) fn fields(judge: &mut Judge<'_>, known: &Known, settings: &Settings) {
     let components = &settings.components;
     let mode = settings.kube_proxy_mode;
-    let of_kubelets = components.kubelets().flat_map(|kubelet| &kubelet.fields).map(|said| (KUBELET, said));
-    let of_scheduler = components.scheduler_configuration.iter().map(|said| (SCHEDULER, said));
-    let of_proxy = components.kube_proxy.iter().filter(|_| !settings.kube_proxy_remove).map(|said| (KUBE_PROXY, said));
+    let of_kubelets = components.kubelets().flat_map(|kubelet| &kubelet.fields).map(|fields| (KUBELET, fields));
+    let of_scheduler = components.scheduler_configuration.iter().map(|fields| (SCHEDULER, fields));
+    let of_proxy = components.kube_proxy.iter().filter(|_| !settings.kube_proxy_remove).map(|fields| (KUBE_PROXY, fields));
     for (configuration, (name, value)) in of_kubelets.chain(of_scheduler).chain(of_proxy) {
         let path = mode.field(name);
         for problem in wrong(known, configuration, &path, value) {
-            judge.report(Told::new(configuration.program, name, value), problem);
+            judge.report(WrittenSetting::new(configuration.program, name, value), problem);
         }
     }
 }

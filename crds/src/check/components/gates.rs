@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::{Judge, Told};
+use super::{Judge, WrittenSetting};
 use crate::Problem;
 use crate::check::known::{Gate, Known, Program};
 use crate::model::Settings;
@@ -28,21 +28,21 @@ pub(super) fn gates(judge: &mut Judge<'_>, known: &Known, settings: &Settings) {
 }
 
 /// The gates that some programs are told alike.
-fn gates_of(judge: &mut Judge<'_>, known: &Known, (programs, likely): (&[Program], &[&str]), said: &BTreeMap<String, bool>) {
-    for (name, value) in said {
+fn gates_of(judge: &mut Judge<'_>, known: &Known, (programs, likely): (&[Program], &[&str]), gates: &BTreeMap<String, bool>) {
+    for (name, value) in gates {
         let problem = unknown(known, programs, name).or_else(|| otherwise(known, programs, (name, *value)));
         if let Some(problem) = problem {
-            judge.report(Told { name, value: &(*value).into(), likely }, problem);
+            judge.report(WrittenSetting { name, value: &(*value).into(), likely }, problem);
         }
     }
-    for program in programs.iter().filter(|_| !said.is_empty()) {
-        for (name, other) in lacking(known, *program, said) {
-            let blamed = if said.contains_key(name) { name } else { other };
-            let Some(value) = said.get(blamed) else { continue };
+    for program in programs.iter().filter(|_| !gates.is_empty()) {
+        for (name, other) in lacking(known, *program, gates) {
+            let blamed = if gates.contains_key(name) { name } else { other };
+            let Some(value) = gates.get(blamed) else { continue };
             let problem = Problem::new(format!("the feature gate {} needs {}", quote(name), quote(other)));
             let problem = problem.because(format!("{} does not start with the one on and the other off", program.words()));
             let problem = problem.hint(format!("write `{other}=true` too, or `{name}=false`"));
-            judge.report(Told { name: blamed, value: &(*value).into(), likely }, problem);
+            judge.report(WrittenSetting { name: blamed, value: &(*value).into(), likely }, problem);
             break;
         }
     }
@@ -51,8 +51,8 @@ fn gates_of(judge: &mut Judge<'_>, known: &Known, (programs, likely): (&[Program
 fn unknown(known: &Known, programs: &[Program], name: &str) -> Option<Problem> {
     let strangers: Vec<Program> = programs.iter().copied().filter(|program| known.gate(*program, name).is_none()).collect();
     let first = strangers.first()?;
-    let of = if strangers.len() > 1 && strangers.len() == programs.len() { String::new() } else { format!("{} in ", words(&strangers)) };
-    let problem = Problem::new(format!("{} is no feature gate of {of}{}", quote(name), known.version()));
+    let owner = if strangers.len() > 1 && strangers.len() == programs.len() { String::new() } else { format!("{} in ", words(&strangers)) };
+    let problem = Problem::new(format!("{} is no feature gate of {owner}{}", quote(name), known.version()));
     let problem = problem.because(
         "a component does not start with a gate that it does not know; one whose feature is finished is removed some versions later",
     );
@@ -76,25 +76,25 @@ fn otherwise(known: &Known, programs: &[Program], (name, value): (&str, bool)) -
 }
 
 /// Gates that are on without one that they need, each with that.
-fn lacking(known: &Known, program: Program, said: &BTreeMap<String, bool>) -> Vec<(&'static str, &'static str)> {
-    let is_on = |name: &str| known.gate(program, name).is_some_and(|gate| is_on(name, gate, said));
+fn lacking(known: &Known, program: Program, own: &BTreeMap<String, bool>) -> Vec<(&'static str, &'static str)> {
+    let is_on = |name: &str| known.gate(program, name).is_some_and(|gate| is_on(name, gate, own));
     let on = known.gates(program).filter(|(name, gate)| gate.needs().next().is_some() && is_on(name));
     on.filter_map(|(name, gate)| gate.needs().find(|other| !is_on(other)).map(|other| (name, other))).collect()
 }
 
 /// As `featureEnabled` of Kubernetes: what is said, and where nothing is said what all of a stage are, or the default.
-fn is_on(name: &str, gate: Gate, said: &BTreeMap<String, bool>) -> bool {
+fn is_on(name: &str, gate: Gate, own: &BTreeMap<String, bool>) -> bool {
     let of_stage = match gate.stage {
-        "alpha" => said.get("AllAlpha"),
-        "beta" => said.get("AllBeta"),
+        "alpha" => own.get("AllAlpha"),
+        "beta" => own.get("AllBeta"),
         _ => None,
     };
-    said.get(name).or(of_stage).copied().unwrap_or(gate.default)
+    own.get(name).or(of_stage).copied().unwrap_or(gate.default)
 }
 
 /// Whether a gate is on in kubelets, which are told their own gates, or else those of all; nothing if there is no such gate.
 pub(super) fn is_kubelets_on(known: &Known, settings: &Settings, name: &str) -> Option<bool> {
     let gates = &settings.components.feature_gates;
-    let said = if gates.kubelet.is_empty() { &gates.all } else { &gates.kubelet };
-    known.gate(Program::Kubelet, name).map(|gate| is_on(name, gate, said))
+    let own = if gates.kubelet.is_empty() { &gates.all } else { &gates.kubelet };
+    known.gate(Program::Kubelet, name).map(|gate| is_on(name, gate, own))
 }

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use serde_json::Value as Json;
 
-use super::{Judge, Told, gates, managers, patches, ports, text, values};
+use super::{Judge, WrittenSetting, gates, managers, patches, ports, text, values};
 use crate::Problem;
 use crate::check::known::{Known, Program};
 use crate::model::{Components, Host, KubeletSettings, Roles, Settings, Values};
@@ -30,7 +30,7 @@ pub(super) type Name = (&'static str, &'static str);
 
 impl Kubelet {
     /// What one of the two says, with the name under which it is said.
-    pub(super) fn said(&self, (field, option): Name) -> Option<(&'static str, &Json)> {
+    pub(super) fn setting(&self, (field, option): Name) -> Option<(&'static str, &Json)> {
         let of_option = self.settings.options.get(option).map(|value| (option, value));
         let within = || {
             let (whole, part) = field.split_once('.')?;
@@ -40,11 +40,11 @@ impl Kubelet {
     }
 
     pub(super) fn number(&self, name: Name) -> Option<i64> {
-        self.said(name).and_then(|(_, value)| value.as_i64().or_else(|| value.as_str()?.parse().ok()))
+        self.setting(name).and_then(|(_, value)| value.as_i64().or_else(|| value.as_str()?.parse().ok()))
     }
 
     pub(super) fn time(&self, name: Name) -> Option<Duration> {
-        self.said(name).and_then(|(_, value)| duration(value.as_str()?))
+        self.setting(name).and_then(|(_, value)| duration(value.as_str()?))
     }
 
     /// Reports a problem with what the first of these that is said says.
@@ -52,8 +52,8 @@ impl Kubelet {
         let likely: Vec<&str> = self.likely.iter().map(String::as_str).chain(Program::Kubelet.likely().iter().copied()).collect();
         // Of a part of a map, the place of the map is known.
         let whole = |(name, value)| (name, self.settings.fields.get(name).unwrap_or(value));
-        match names.iter().find_map(|name| self.said(*name)).map(whole) {
-            Some((name, value)) => judge.report(Told { name, value, likely: &likely }, problem),
+        match names.iter().find_map(|name| self.setting(*name)).map(whole) {
+            Some((name, value)) => judge.report(WrittenSetting { name, value, likely: &likely }, problem),
             None => judge.report_at(&judge.spec.clone(), problem),
         }
     }
@@ -63,29 +63,29 @@ pub(super) fn kubelets(judge: &mut Judge<'_>, known: Option<&Known>, settings: &
     let components = &settings.components;
     let mut seen: Vec<(KubeletSettings, Roles)> = Vec::new();
     for (index, host) in hosts.iter().enumerate().filter_map(|(index, host)| Some((index, host.host.as_ref()?))) {
-        let told = (told(components, host), host.roles);
-        if host.roles.is_node() && !seen.contains(&told) {
-            let kubelet = Kubelet { settings: told.0.clone(), likely: vec![format!("spec.hosts[{index}].")] };
+        let own = (kubelet_settings(components, host), host.roles);
+        if host.roles.is_node() && !seen.contains(&own) {
+            let kubelet = Kubelet { settings: own.0.clone(), likely: vec![format!("spec.hosts[{index}].")] };
             check(judge, &kubelet, &|name| gates::is_kubelets_on(known?, settings, name));
             ports::ports(judge, settings, host, &kubelet);
-            seen.push(told);
+            seen.push(own);
         }
     }
 }
 
 /// As kubeadm and kokctl make it: the configuration of all, the user's patches, and what the host is told otherwise.
-fn told(components: &Components, host: &Host) -> KubeletSettings {
-    let mut told = components.kubelet_of(host);
+fn kubelet_settings(components: &Components, host: &Host) -> KubeletSettings {
+    let mut settings = components.kubelet_of(host);
     let of_all = &components.kubelet.fields;
     for patch in components.patches.iter().filter(|patch| patch.target == patches::TARGET) {
-        for (name, value) in patches::said(&patch.patch) {
-            let is_otherwise = told.fields.get(&name) != of_all.get(&name);
+        for (name, value) in patches::patched_fields(&patch.patch) {
+            let is_otherwise = settings.fields.get(&name) != of_all.get(&name);
             if !is_otherwise {
-                told.fields.insert(name, value.clone());
+                settings.fields.insert(name, value.clone());
             }
         }
     }
-    told
+    settings
 }
 
 const HIGH: Name = ("imageGCHighThresholdPercent", "image-gc-high-threshold");
@@ -120,7 +120,7 @@ fn images(judge: &mut Judge<'_>, kubelet: &Kubelet) {
         let problem = problem.because("the kubelet does not start with that; the second is 2m0s without a word");
         kubelet.blame(judge, &[OLDEST], problem.hint("write a longer time, or leave it out"));
     }
-    let is_serial = kubelet.said(SERIAL).is_some_and(|(_, value)| text(value) == "true");
+    let is_serial = kubelet.setting(SERIAL).is_some_and(|(_, value)| text(value) == "true");
     if is_serial && kubelet.number(PULLS).is_some_and(|pulls| pulls > 1) {
         let problem = Problem::new("images cannot be fetched one by one and several at once");
         let problem = problem.because(format!("the kubelet does not start with `{}: true` and more than one of `{}`", SERIAL.0, PULLS.0));
@@ -130,20 +130,21 @@ fn images(judge: &mut Judge<'_>, kubelet: &Kubelet) {
 
 fn shutdown(judge: &mut Judge<'_>, kubelet: &Kubelet) {
     let (whole, critical) = (kubelet.time(SHUTDOWN).unwrap_or_default(), kubelet.time(CRITICAL).unwrap_or_default());
-    let said = |name: Name| kubelet.said(name).map_or_else(|| "0s".to_owned(), |(_, value)| text(value));
+    let period = |name: Name| kubelet.setting(name).map_or_else(|| "0s".to_owned(), |(_, value)| text(value));
     if critical > whole {
         let problem =
-            Problem::new(format!("critical pods have {} of the {} that a host waits for its pods", said(CRITICAL), said(SHUTDOWN)));
+            Problem::new(format!("critical pods have {} of the {} that a host waits for its pods", period(CRITICAL), period(SHUTDOWN)));
         let problem = problem.because("the kubelet does not start with that: the time of critical pods is part of the whole");
         let hint = "write kubelet_shutdown_grace_period, and kubelet_shutdown_grace_period_critical_pods that is not longer";
         kubelet.blame(judge, &[CRITICAL], problem.hint(hint));
     }
     let too_short = |time: Duration| !time.is_zero() && time < Duration::from_secs(1);
     for name in [(whole, SHUTDOWN), (critical, CRITICAL)].into_iter().filter(|(time, _)| too_short(*time)).map(|(_, name)| name) {
-        let problem = Problem::new(format!("`{}` cannot be {}", name.0, quote(&said(name))));
+        let problem = Problem::new(format!("`{}` cannot be {}", name.0, quote(&period(name))));
         kubelet.blame(judge, &[name], problem.because("the kubelet takes 0s, or a second and more").hint("write such a time"));
     }
-    if !whole.is_zero() && kubelet.said(("shutdownGracePeriodByPodPriority", "")).is_some_and(|(_, value)| value != &Json::Array(vec![])) {
+    if !whole.is_zero() && kubelet.setting(("shutdownGracePeriodByPodPriority", "")).is_some_and(|(_, value)| value != &Json::Array(vec![]))
+    {
         let problem = Problem::new("`shutdownGracePeriod` and `shutdownGracePeriodByPodPriority` exclude each other");
         kubelet.blame(judge, &[SHUTDOWN], problem.because("the kubelet does not start with both").hint("keep one of the two"));
     }

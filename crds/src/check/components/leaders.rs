@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use serde_json::{Value as Json, json};
 
-use super::{Judge, Told};
+use super::{Judge, WrittenSetting};
 use crate::Problem;
 use crate::check::known::Program;
 use crate::model::{Settings, Values};
@@ -29,12 +29,12 @@ pub(super) fn leaders(judge: &mut Judge<'_>, settings: &Settings) {
     ];
     for (program, options, fields) in all {
         // An option counts more than the file.
-        let said = |(option, field, _): (&'static str, &'static str, u64)| {
+        let setting = |(option, field, _): (&'static str, &'static str, u64)| {
             options.get(option).map(|value| (option, value)).or_else(|| Some((field, fields.get(field)?)))
         };
         let time = |name: (&'static str, &'static str, u64)| {
-            let said = said(name).map(|(_, value)| value.as_str().and_then(duration));
-            said.unwrap_or(Some(Duration::from_secs(name.2)))
+            let setting = setting(name).map(|(_, value)| value.as_str().and_then(duration));
+            setting.unwrap_or(Some(Duration::from_secs(name.2)))
         };
         let [lease, deadline, period] = TIMES;
         // What is no time is told as such.
@@ -45,12 +45,12 @@ pub(super) fn leaders(judge: &mut Judge<'_>, settings: &Settings) {
         ];
         for (_, names, because) in wrong.into_iter().filter(|(is_wrong, ..)| *is_wrong) {
             let nothing: Json = json!(null);
-            let (name, value) = names.into_iter().find_map(said).unwrap_or(("", &nothing));
+            let (name, value) = names.into_iter().find_map(setting).unwrap_or(("", &nothing));
             let times = format!("{}, {} and {}", seconds(leases), seconds(deadlines), seconds(periods));
             let problem = Problem::new(format!("{} cannot have the times {times} for its leader", program.words()));
             let problem = problem.because(format!("{because}, and it does not start otherwise"));
             let hint = "write lease, deadline and period like 15s, 10s and 2s, which it has without a word";
-            judge.report(Told::new(program, name, value), problem.hint(hint));
+            judge.report(WrittenSetting::new(program, name, value), problem.hint(hint));
         }
     }
 }

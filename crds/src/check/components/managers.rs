@@ -23,7 +23,7 @@ const OF_TOPOLOGY: [&str; 2] = ["max-allowable-numa-nodes", "prefer-closest-numa
 const USUAL_EVICTION: f64 = 104_857_600.0;
 
 pub(super) fn check(judge: &mut Judge<'_>, kubelet: &Kubelet) {
-    let policy = |name: Name| kubelet.said(name).map(|(_, value)| text(value)).unwrap_or_default();
+    let policy = |name: Name| kubelet.setting(name).map(|(_, value)| text(value)).unwrap_or_default();
     processors(judge, kubelet, policy(PROCESSORS) == "static");
     if policy(MEMORY) == "Static" {
         memory(judge, kubelet);
@@ -39,7 +39,7 @@ pub(super) fn check(judge: &mut Judge<'_>, kubelet: &Kubelet) {
 
 /// Names of options that are a map, or pairs on the command line.
 fn options(kubelet: &Kubelet, name: Name) -> Vec<String> {
-    match kubelet.said(name) {
+    match kubelet.setting(name) {
         Some((_, Json::Object(options))) => options.keys().cloned().collect(),
         Some((_, Json::String(pairs))) => pairs.split(',').filter_map(|pair| Some(pair.split_once('=')?.0.trim().to_owned())).collect(),
         _ => Vec::new(),
@@ -47,7 +47,7 @@ fn options(kubelet: &Kubelet, name: Name) -> Vec<String> {
 }
 
 fn processors(judge: &mut Judge<'_>, kubelet: &Kubelet, is_static: bool) {
-    if let Some((name, value)) = kubelet.said(RESERVED_PROCESSORS)
+    if let Some((name, value)) = kubelet.setting(RESERVED_PROCESSORS)
         && !is_list_of_processors(&text(value))
     {
         let problem = Problem::new(format!("`{name}` cannot be {}", quote(&text(value))));
@@ -59,7 +59,7 @@ fn processors(judge: &mut Judge<'_>, kubelet: &Kubelet, is_static: bool) {
         let problem = problem.because("the kubelet does not start with such options and without that policy");
         kubelet.blame(judge, &[PROCESSOR_OPTIONS], problem.hint("write `kubelet_cpu_manager_policy: static`, or leave them out"));
     }
-    let is_reserved = kubelet.said(RESERVED_PROCESSORS).is_some_and(|(_, value)| !text(value).is_empty());
+    let is_reserved = kubelet.setting(RESERVED_PROCESSORS).is_some_and(|(_, value)| !text(value).is_empty());
     let is_told = judge.decoder.has_turned_down(&["cpu", "kubeReserved", "systemReserved"]);
     if is_static && !is_reserved && !is_told && reserved(kubelet, "cpu") <= 0.0 {
         let problem = Problem::new("the kubelet cannot give pods processors of their own and keep none");
@@ -80,14 +80,14 @@ fn is_list_of_processors(text: &str) -> bool {
 
 /// What is kept from pods of a resource, with the amounts that are kept where only that something is kept is said.
 fn reserved(kubelet: &Kubelet, resource: &str) -> f64 {
-    let of = |reserved: &Reserved, usual: [(&str, f64); 2]| {
-        let said = reserved.amounts.get(resource).and_then(|text| values::amount(text));
+    let amount_of = |reserved: &Reserved, usual: [(&str, f64); 2]| {
+        let given = reserved.amounts.get(resource).and_then(|text| values::amount(text));
         let usual = usual.into_iter().find(|(name, _)| *name == resource && reserved.enabled == Some(true)).map(|(_, amount)| amount);
-        said.or(usual).unwrap_or_default()
+        given.or(usual).unwrap_or_default()
     };
     let settings = &kubelet.settings;
-    of(&settings.kube_reserved, [("cpu", 0.1), ("memory", 268_435_456.0)])
-        + of(&settings.system_reserved, [("cpu", 0.5), ("memory", 536_870_912.0)])
+    amount_of(&settings.kube_reserved, [("cpu", 0.1), ("memory", 268_435_456.0)])
+        + amount_of(&settings.system_reserved, [("cpu", 0.5), ("memory", 536_870_912.0)])
 }
 
 /// What it keeps of memory has to be on some part of the host's memory, to the byte.
@@ -115,7 +115,7 @@ fn memory(judge: &mut Judge<'_>, kubelet: &Kubelet) {
 
 /// The memory of all entries of `reservedMemory`; nothing where it is said by an option, or what is said is none.
 fn kept_memory(kubelet: &Kubelet) -> Option<f64> {
-    match kubelet.said(RESERVED_MEMORY) {
+    match kubelet.setting(RESERVED_MEMORY) {
         None => Some(0.0),
         Some((_, Json::Array(items))) => {
             let limits = items.iter().filter_map(|item| item.get("limits")?.get("memory"));

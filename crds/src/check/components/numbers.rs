@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::{Judge, Told, servers, text};
+use super::{Judge, WrittenSetting, servers, text};
 use crate::Problem;
 use crate::check::known::Program;
 use crate::model::Settings;
@@ -56,27 +56,27 @@ const TIMES: [(&str, &str, u64, u64); 2] =
 pub(super) fn numbers(judge: &mut Judge<'_>, settings: &Settings) {
     for kubelet in settings.components.kubelets() {
         for (field, option, least, most) in OF_KUBELET {
-            let said = [(field, kubelet.fields.get(field)), (option, kubelet.options.get(option))];
-            for (name, value) in said.into_iter().filter_map(|(name, value)| Some((name, value?))) {
-                number(judge, Told::new(Program::Kubelet, name, value), (least, most));
+            let places = [(field, kubelet.fields.get(field)), (option, kubelet.options.get(option))];
+            for (name, value) in places.into_iter().filter_map(|(name, value)| Some((name, value?))) {
+                number(judge, WrittenSetting::new(Program::Kubelet, name, value), (least, most));
             }
         }
         for (field, option, least, most) in TIMES {
-            let said = [(field, kubelet.fields.get(field)), (option, kubelet.options.get(option))];
-            for (name, value) in said.into_iter().filter_map(|(name, value)| Some((name, value?))) {
-                time(judge, Told::new(Program::Kubelet, name, value), (least, most));
+            let places = [(field, kubelet.fields.get(field)), (option, kubelet.options.get(option))];
+            for (name, value) in places.into_iter().filter_map(|(name, value)| Some((name, value?))) {
+                time(judge, WrittenSetting::new(Program::Kubelet, name, value), (least, most));
             }
         }
     }
     for (program, component) in servers(settings) {
-        let own = OF_SERVERS.into_iter().filter(|(of, ..)| *of == program);
+        let own = OF_SERVERS.into_iter().filter(|(owner, ..)| *owner == program);
         for (_, name, least, most) in own {
             let Some(value) = component.options.get(name) else { continue };
-            let told = Told::new(program, name, value);
+            let setting = WrittenSetting::new(program, name, value);
             if name == "secure-port" && text(value) == "0" {
-                judge.report(told, closed(program));
+                judge.report(setting, closed(program));
             } else {
-                number(judge, told, (least, most));
+                number(judge, setting, (least, most));
             }
         }
     }
@@ -90,25 +90,25 @@ fn closed(program: Program) -> Problem {
 }
 
 /// What is no number at all is told as such.
-fn number(judge: &mut Judge<'_>, told: Told<'_>, (least, most): (i64, i64)) {
-    let Some(number) = told.value.as_i64().or_else(|| told.value.as_str()?.parse().ok()) else { return };
+fn number(judge: &mut Judge<'_>, setting: WrittenSetting<'_>, (least, most): (i64, i64)) {
+    let Some(number) = setting.value.as_i64().or_else(|| setting.value.as_str()?.parse().ok()) else { return };
     if (least..=most).contains(&number) {
         return;
     }
     let range = if most >= i64::from(i32::MAX) { format!("{least} or more") } else { format!("{least} to {most}") };
-    judge.report(told, out_of_range(told, &range));
+    judge.report(setting, out_of_range(setting, &range));
 }
 
-fn time(judge: &mut Judge<'_>, told: Told<'_>, (least, most): (u64, u64)) {
-    let Some(time) = told.value.as_str().and_then(duration) else { return };
+fn time(judge: &mut Judge<'_>, setting: WrittenSetting<'_>, (least, most): (u64, u64)) {
+    let Some(time) = setting.value.as_str().and_then(duration) else { return };
     if (Duration::from_millis(least)..=Duration::from_millis(most)).contains(&time) {
         return;
     }
     let range = if most == u64::MAX { format!("{least}ms or more") } else { format!("{least}ms to {most}ms") };
-    judge.report(told, out_of_range(told, &range));
+    judge.report(setting, out_of_range(setting, &range));
 }
 
-fn out_of_range(told: Told<'_>, range: &str) -> Problem {
-    let problem = Problem::new(format!("`{}` cannot be {}", told.name, quote(&text(told.value))));
+fn out_of_range(setting: WrittenSetting<'_>, range: &str) -> Problem {
+    let problem = Problem::new(format!("`{}` cannot be {}", setting.name, quote(&text(setting.value))));
     problem.because(format!("it is {range}, and the component does not start with anything else")).hint("write a value in that range")
 }

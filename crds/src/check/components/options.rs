@@ -1,6 +1,6 @@
 //! Options of programs: whether they exist, and take such a value.
 
-use super::{Judge, Told, all_options, values};
+use super::{Judge, WrittenSetting, all_options, values};
 use crate::Problem;
 use crate::check::known::{Known, Program};
 use crate::model::Settings;
@@ -23,16 +23,16 @@ const TLS: &[&str] = &["", "VersionTLS10", "VersionTLS11", "VersionTLS12", "Vers
 pub(super) fn options(judge: &mut Judge<'_>, known: &Known, settings: &Settings) {
     for (program, options) in all_options(settings) {
         for (name, value) in options {
-            let told = Told::new(program, name, value);
-            if let Some(problem) = wrong(known, program, told) {
-                judge.report(told, problem);
+            let setting = WrittenSetting::new(program, name, value);
+            if let Some(problem) = wrong(known, program, setting) {
+                judge.report(setting, problem);
             }
         }
     }
 }
 
-fn wrong(known: &Known, program: Program, told: Told<'_>) -> Option<Problem> {
-    let (name, text) = (told.name, told.text());
+fn wrong(known: &Known, program: Program, setting: WrittenSetting<'_>) -> Option<Problem> {
+    let (name, text) = (setting.name, setting.text());
     let Some(kind) = known.options(program).get(name) else { return Some(unknown(known, program, name)) };
     let problem = || Problem::new(format!("the option `{name}` of {} cannot be {}", program.words(), quote(&text)));
     if let Some(rule) = values::of_option(kind, &text) {
@@ -40,7 +40,8 @@ fn wrong(known: &Known, program: Program, told: Told<'_>) -> Option<Problem> {
             problem().because(format!("{rule}, and {} does not start with anything else", program.words())).hint("write such a value"),
         );
     }
-    let (_, _, words) = WORDS.iter().find(|(of, option, words)| *of == program && *option == name && !words.contains(&text.as_str()))?;
+    let (_, _, words) =
+        WORDS.iter().find(|(owner, option, words)| *owner == program && *option == name && !words.contains(&text.as_str()))?;
     let problem = problem().because(format!("it is one of {}", words.join(", ")));
     Some(with_nearest(problem, &text, words, "write one of them"))
 }

@@ -13,7 +13,7 @@ pub(super) const TARGET: &str = "kubeletconfiguration";
 pub(super) fn patches(judge: &mut Judge<'_>, known: &Known, patches: &[Patch]) {
     for (index, patch) in patches.iter().enumerate().filter(|(_, patch)| patch.target == TARGET) {
         let position = judge.written(&[&format!("spec.vars.kubeadm_patches[{index}].patch"), "spec.vars.kubeadm_patches"]);
-        for (path, value) in said(&patch.patch) {
+        for (path, value) in patched_fields(&patch.patch) {
             for problem in wrong(known, KUBELET, &path, value) {
                 judge.report_at(&position, problem);
             }
@@ -22,7 +22,7 @@ pub(super) fn patches(judge: &mut Judge<'_>, known: &Known, patches: &[Patch]) {
 }
 
 /// Which fields a patch sets: with a map what is in it, with a list of operations (RFC 6902) what these put somewhere.
-pub(super) fn said(patch: &Json) -> Vec<(String, &Json)> {
+pub(super) fn patched_fields(patch: &Json) -> Vec<(String, &Json)> {
     match patch {
         // A word with `$` is for the patch itself (`$patch: delete`).
         Json::Object(fields) => {

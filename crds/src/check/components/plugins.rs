@@ -2,7 +2,7 @@
 
 use serde_json::Value as Json;
 
-use super::{Judge, Told};
+use super::{Judge, WrittenSetting};
 use crate::Problem;
 use crate::check::known::{Known, Program};
 use crate::model::Settings;
@@ -40,21 +40,21 @@ const DEAD: [&str; 22] = [
 
 pub(super) fn plugins(judge: &mut Judge<'_>, known: &Known, settings: &Settings) {
     let options = &settings.components.api_server.options;
-    let said = |option: &'static str| {
+    let setting_of = |option: &'static str| {
         let value = options.get(option)?;
-        Some((Told::new(Program::ApiServer, option, value), names(value)))
+        Some((WrittenSetting::new(Program::ApiServer, option, value), names(value)))
     };
-    for (told, names) in [ENABLED, DISABLED].into_iter().filter_map(said) {
+    for (setting, names) in [ENABLED, DISABLED].into_iter().filter_map(setting_of) {
         for name in names.iter().filter(|name| !known.plugins.contains(name)) {
             let problem = Problem::new(format!("{} is no admission plugin of {}", quote(name), known.version()));
             let problem = problem.because("the API server does not start with one that it does not know");
-            judge.report(told, with_nearest(problem, name, &known.plugins, "leave it out"));
+            judge.report(setting, with_nearest(problem, name, &known.plugins, "leave it out"));
         }
     }
-    if let (Some((told, enabled)), Some((_, disabled))) = (said(ENABLED), said(DISABLED)) {
+    if let (Some((setting, enabled)), Some((_, disabled))) = (setting_of(ENABLED), setting_of(DISABLED)) {
         for name in enabled.iter().filter(|name| disabled.contains(name)) {
             let problem = Problem::new(format!("the admission plugin {} is on and off at once", quote(name)));
-            judge.report(told, problem.because("the API server does not start with both").hint("leave it out of one of the two lists"));
+            judge.report(setting, problem.because("the API server does not start with both").hint("leave it out of one of the two lists"));
         }
     }
     groups(judge, known, settings);
@@ -78,11 +78,11 @@ fn groups(judge: &mut Judge<'_>, known: &Known, settings: &Settings) {
         }
         let problem = Problem::new(format!("{} is no version of a group of the API of {}", quote(name), known.version()));
         let problem = problem.because("the API server does not start where one is switched on or off that it does not have");
-        let told = Told::new(Program::ApiServer, "runtime-config", value);
+        let setting = WrittenSetting::new(Program::ApiServer, "runtime-config", value);
         let served: Vec<&str> = known.groups.iter().copied().filter(|group| !DEAD.contains(group)).collect();
         let group = |name: &'_ str| name.split('/').next().map(str::to_owned);
         judge.report(
-            told,
+            setting,
             match served.iter().find(|version| group(version) == group(name)) {
                 Some(version) => problem.hint(format!("did you mean `{version}`?")),
                 None => with_nearest(problem, name, &served, "leave it out"),

@@ -2,7 +2,7 @@
 
 use serde_json::Value as Json;
 
-use super::{Judge, Told, all_options, servers};
+use super::{Judge, WrittenSetting, all_options, servers};
 use crate::Problem;
 use crate::check::known::{Known, Program};
 use crate::model::{Settings, Values};
@@ -15,16 +15,18 @@ const FIELD: &str = "tlsCipherSuites";
 const OF_HTTP2: [&str; 2] = ["TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256", "TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256"];
 
 pub(super) fn ciphers(judge: &mut Judge<'_>, known: &Known, settings: &Settings) {
-    let etcd = settings.components.etcd.get("cipher-suites").map(|value| Told { name: "cipher-suites", value, likely: &["etcd"] });
-    let of_options = all_options(settings).filter_map(|(program, options)| Some(Told::new(program, OPTION, options.get(OPTION)?)));
+    let etcd =
+        settings.components.etcd.get("cipher-suites").map(|value| WrittenSetting { name: "cipher-suites", value, likely: &["etcd"] });
+    let of_options =
+        all_options(settings).filter_map(|(program, options)| Some(WrittenSetting::new(program, OPTION, options.get(OPTION)?)));
     let kubelets = settings.components.kubelets();
-    let of_fields = kubelets.filter_map(|kubelet| Some(Told::new(Program::Kubelet, FIELD, kubelet.fields.get(FIELD)?)));
-    let all: Vec<Told<'_>> = etcd.into_iter().chain(of_options).chain(of_fields).collect();
-    for told in all {
-        for name in names(told.value).iter().filter(|name| !known.ciphers.contains(name)) {
+    let of_fields = kubelets.filter_map(|kubelet| Some(WrittenSetting::new(Program::Kubelet, FIELD, kubelet.fields.get(FIELD)?)));
+    let all: Vec<WrittenSetting<'_>> = etcd.into_iter().chain(of_options).chain(of_fields).collect();
+    for setting in all {
+        for name in names(setting.value).iter().filter(|name| !known.ciphers.contains(name)) {
             let problem = Problem::new(format!("{} is no cipher that Kubernetes and etcd know", quote(name)));
             let problem = problem.because("who is told to use it does not start; names are those of IANA, as Go has them");
-            judge.report(told, with_nearest(problem, name, &known.ciphers, &format!("write one of these: {}", good(known))));
+            judge.report(setting, with_nearest(problem, name, &known.ciphers, &format!("write one of these: {}", good(known))));
         }
     }
     for (program, component) in servers(settings) {
@@ -50,15 +52,15 @@ fn good(known: &Known) -> String {
     good.copied().collect::<Vec<_>>().join(", ")
 }
 
-fn without_http2(judge: &mut Judge<'_>, known: &Known, (program, name, oldest): (Program, &str, &str), said: &Values) {
-    let Some(value) = said.get(name) else { return };
+fn without_http2(judge: &mut Judge<'_>, known: &Known, (program, name, oldest): (Program, &str, &str), options: &Values) {
+    let Some(value) = options.get(name) else { return };
     let names = names(value);
-    let is_newer = said.get(oldest).and_then(Json::as_str) == Some("VersionTLS13");
+    let is_newer = options.get(oldest).and_then(Json::as_str) == Some("VersionTLS13");
     let is_right = names.is_empty() || names.iter().any(|name| OF_HTTP2.contains(name) || !known.ciphers.contains(name));
     if is_newer || is_right {
         return;
     }
     let problem = Problem::new(format!("{} cannot do with these ciphers alone", program.words()));
     let problem = problem.because("it speaks HTTP/2, which has to have one of two ciphers below TLS 1.3, and does not start without");
-    judge.report(Told::new(program, name, value), problem.hint(format!("add {}", OF_HTTP2.join(" or "))));
+    judge.report(WrittenSetting::new(program, name, value), problem.hint(format!("add {}", OF_HTTP2.join(" or "))));
 }

@@ -1,6 +1,6 @@
 //! Fields of how API servers encrypt what etcd holds.
 
-use super::{Kind, Part, leaf};
+use super::{Part, ValueKind, leaf};
 use crate::decode::Form;
 
 /// How API servers encrypt.
@@ -16,14 +16,14 @@ pub(crate) const ENCRYPTION: Part = Part {
         ],
     },
     leaves: &[
-        leaf("enabled", "kube_encrypt_secret_data", Kind::Flag, "Whether anything is encrypted; so far false."),
+        leaf("enabled", "kube_encrypt_secret_data", ValueKind::Flag, "Whether anything is encrypted; so far false."),
         leaf(
             "algorithm",
             "kube_encryption_algorithm",
-            Kind::Word(&["secretbox", "aesgcm", "aescbc"]),
+            ValueKind::Word(&["secretbox", "aesgcm", "aescbc"]),
             "How, by a key of the cluster's own; so far secretbox.",
         ),
-        leaf("resources", "kube_encryption_resources", Kind::ListOfTexts, "What is encrypted; so far `[secrets]`."),
+        leaf("resources", "kube_encryption_resources", ValueKind::ListOfTexts, "What is encrypted; so far `[secrets]`."),
     ],
     inner: &[("kms", &ENCRYPTION_KMS)],
 };
@@ -40,14 +40,14 @@ pub(crate) const ENCRYPTION_KMS: Part = Part {
         ],
     },
     leaves: &[
-        leaf("name", "kube_encryption_kms_name", Kind::Text, "Its name, which stands before all that it has encrypted; so far kms."),
+        leaf("name", "kube_encryption_kms_name", ValueKind::Text, "Its name, which stands before all that it has encrypted; so far kms."),
         leaf(
             "endpoint",
             "kube_encryption_kms_endpoint",
-            Kind::Text,
+            ValueKind::Text,
             "Its socket on each control plane, in a folder of its own: `unix:///run/kms/plugin.sock`.",
         ),
-        leaf("timeout", "kube_encryption_kms_timeout", Kind::Text, "How long API servers wait for its answer; so far 3s."),
+        leaf("timeout", "kube_encryption_kms_timeout", ValueKind::Text, "How long API servers wait for its answer; so far 3s."),
     ],
     inner: &[],
 };

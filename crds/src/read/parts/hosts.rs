@@ -1,6 +1,6 @@
 //! Fields of what hosts have, and keep for themselves.
 
-use super::{Kind, Part, leaf};
+use super::{Part, ValueKind, leaf};
 use crate::decode::Form;
 
 /// More than a /16 of a node has addresses for.
@@ -19,12 +19,12 @@ pub(crate) const HOST_RESOURCES: Part = Part {
         ],
     },
     leaves: &[
-        leaf("evictionHard", "eviction_hard", Kind::Texts, "When the kubelet evicts pods: what must be left, by eviction signal."),
-        leaf("maxPods", "kubelet_max_pods", Kind::Number(1, MOST_PODS), "How many pods a node runs at most; so far 110."),
+        leaf("evictionHard", "eviction_hard", ValueKind::Texts, "When the kubelet evicts pods: what must be left, by eviction signal."),
+        leaf("maxPods", "kubelet_max_pods", ValueKind::Number(1, MOST_PODS), "How many pods a node runs at most; so far 110."),
         leaf(
             "podPidsLimit",
             "kubelet_pod_pids_limit",
-            Kind::Number(-1, MOST_PIDS),
+            ValueKind::Number(-1, MOST_PIDS),
             "How many processes a pod may have; so far -1, no limit.",
         ),
     ],
@@ -37,10 +37,10 @@ const RESERVED: [&str; 4] = ["cpu", "memory", "ephemeral-storage", "pid"];
 pub(crate) const KUBE_RESERVED: Part = Part {
     form: Form { what: "the field `kubeReserved`", fields: &RESERVED, refused: &[] },
     leaves: &[
-        leaf("cpu", "kube_cpu_reserved", Kind::Amount, "Processor time; so far none."),
-        leaf("memory", "kube_memory_reserved", Kind::Amount, "Memory; so far none."),
-        leaf("ephemeral-storage", "kube_ephemeral_storage_reserved", Kind::Amount, "Disk; so far none."),
-        leaf("pid", "kube_pid_reserved", Kind::Amount, "Processes; so far none."),
+        leaf("cpu", "kube_cpu_reserved", ValueKind::Amount, "Processor time; so far none."),
+        leaf("memory", "kube_memory_reserved", ValueKind::Amount, "Memory; so far none."),
+        leaf("ephemeral-storage", "kube_ephemeral_storage_reserved", ValueKind::Amount, "Disk; so far none."),
+        leaf("pid", "kube_pid_reserved", ValueKind::Amount, "Processes; so far none."),
     ],
     inner: &[],
 };
@@ -48,10 +48,10 @@ pub(crate) const KUBE_RESERVED: Part = Part {
 pub(crate) const SYSTEM_RESERVED: Part = Part {
     form: Form { what: "the field `systemReserved`", fields: &RESERVED, refused: &[] },
     leaves: &[
-        leaf("cpu", "system_cpu_reserved", Kind::Amount, "Processor time; so far none."),
-        leaf("memory", "system_memory_reserved", Kind::Amount, "Memory; so far none."),
-        leaf("ephemeral-storage", "system_ephemeral_storage_reserved", Kind::Amount, "Disk; so far none."),
-        leaf("pid", "system_pid_reserved", Kind::Amount, "Processes; so far none."),
+        leaf("cpu", "system_cpu_reserved", ValueKind::Amount, "Processor time; so far none."),
+        leaf("memory", "system_memory_reserved", ValueKind::Amount, "Memory; so far none."),
+        leaf("ephemeral-storage", "system_ephemeral_storage_reserved", ValueKind::Amount, "Disk; so far none."),
+        leaf("pid", "system_pid_reserved", ValueKind::Amount, "Processes; so far none."),
     ],
     inner: &[],
 };

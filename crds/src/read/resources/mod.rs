@@ -11,7 +11,7 @@ use std::collections::BTreeMap;
 use crate::Problem;
 use crate::decode::{Decoder, Field, Fields, Form};
 use crate::inventory::{is_glob, matches};
-use crate::model::{HostResource, HostResources, Vars, Wish};
+use crate::model::{HostResource, HostResources, TemplateVars, Wish};
 use crate::tree::Value;
 use crate::variables::json;
 use crate::words::{quote, with_nearest};
@@ -97,8 +97,8 @@ pub(crate) fn read(decoder: &mut Decoder, field: &Field<'_>, places: &Places) ->
 }
 
 /// Variables for templates.
-pub(crate) fn vars(decoder: &mut Decoder, field: &Field<'_>) -> Vars {
-    let mut vars = Vars::default();
+pub(crate) fn vars(decoder: &mut Decoder, field: &Field<'_>) -> TemplateVars {
+    let mut vars = TemplateVars::default();
     for entry in decoder.entries(field, "variables for templates").unwrap_or_default() {
         let item = Field { path: format!("{}.{}", field.path, entry.key), node: &entry.node };
         let is_name = |c: char| c.is_ascii_alphanumeric() || c == '_';
@@ -114,7 +114,7 @@ pub(crate) fn vars(decoder: &mut Decoder, field: &Field<'_>) -> Vars {
     vars
 }
 
-fn host_vars(decoder: &mut Decoder, field: &Field<'_>, places: &Places) -> BTreeMap<String, Vars> {
+fn host_vars(decoder: &mut Decoder, field: &Field<'_>, places: &Places) -> BTreeMap<String, TemplateVars> {
     let mut all = BTreeMap::new();
     for entry in decoder.entries(field, "variables of single hosts, by the names of these").unwrap_or_default() {
         if !places.hosts.contains(&entry.key) {

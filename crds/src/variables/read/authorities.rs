@@ -103,9 +103,9 @@ pub(crate) fn check(decoder: &mut Decoder, given: &[Given], settings: &mut Setti
     if certificates.has_key(AuthorityName::Kubernetes) {
         return;
     }
-    let said = given.iter().find(|given| given.name == SUPER_ADMIN).map(|given| given.position.clone());
-    let said = said.or_else(|| decoder.position("spec.certificates.superAdminKubeconfig").cloned());
-    if let Some(place) = said.filter(|_| !certificates.super_admin_kubeconfig) {
+    let position = given.iter().find(|given| given.name == SUPER_ADMIN).map(|given| given.position.clone());
+    let position = position.or_else(|| decoder.position("spec.certificates.superAdminKubeconfig").cloned());
+    if let Some(place) = position.filter(|_| !certificates.super_admin_kubeconfig) {
         let problem = Problem::new("super-admin.conf has to stay on the control planes").at(&place);
         decoder.report(
             problem

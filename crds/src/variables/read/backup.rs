@@ -187,14 +187,14 @@ pub(crate) fn check(decoder: &mut Decoder, given: &[Given], settings: &Settings)
     }
     let s3 = &backup.s3;
     let place_of = |field: &str| decoder.position("spec.backup.to.s3").cloned().or_else(|| of_variable(field));
-    let said = [
+    let settings_of_bucket = [
         ("backup_s3_endpoint", s3.endpoint.is_some()),
         ("backup_s3_region", s3.region.is_some()),
         ("backup_s3_prefix", !s3.prefix.is_empty()),
         ("backup_s3_credentials_file", s3.credentials.is_some()),
         ("backup_s3_ca_file", s3.ca.is_some()),
     ];
-    let first = said.iter().find(|(_, is_said)| *is_said).map(|(field, _)| *field);
+    let first = settings_of_bucket.iter().find(|(_, is_said)| *is_said).map(|(field, _)| *field);
     match (&s3.bucket, &s3.credentials, first) {
         (None, _, Some(field)) if !decoder.has_turned_down(&[BUCKET]) => {
             let problem = Problem { position: place_of(field), ..Problem::new("it is not said which bucket backups go to") };

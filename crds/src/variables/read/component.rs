@@ -46,7 +46,7 @@ pub(crate) fn etcd(decoder: &mut Decoder, field: &Field<'_>, settings: &mut Sett
         if !is_free(decoder, field, (&name, &entry.key_position), ETCD) {
             continue;
         }
-        match EtcdOption::of(&name) {
+        match EtcdOption::by_name(&name) {
             Some(option) => put_etcd(decoder, &item, &mut settings.components.etcd, option),
             None => decoder.report(no_option_of_etcd(&entry.key, &name).at(&entry.key_position)),
         }
@@ -60,7 +60,7 @@ fn etcd_name(key: &str) -> String {
 
 fn no_option_of_etcd(key: &str, name: &str) -> Problem {
     let problem = Problem::new(format!("{} is no option of etcd", quote(key)));
-    match name.strip_prefix("experimental-").filter(|name| EtcdOption::of(name).is_some()) {
+    match name.strip_prefix("experimental-").filter(|name| EtcdOption::by_name(name).is_some()) {
         Some(new) => problem.because("etcd 3.7 has given up that name").hint(format!("write `{new}`")),
         None => with_nearest(
             problem.because("etcd would not start with it, or read over it"),
@@ -119,14 +119,14 @@ pub(crate) fn kubelet_flags(decoder: &mut Decoder, field: &Field<'_>, to: &mut V
 /// Gates as a list of `Name=true`, or as a map.
 pub(crate) fn gates(decoder: &mut Decoder, field: &Field<'_>, to: &mut BTreeMap<String, bool>) {
     const RULE: &str = "it is a list of `Name=true` and `Name=false`";
-    let said: Vec<(String, Option<bool>, Field<'_>)> = match &field.node.value {
+    let items: Vec<(String, Option<bool>, Field<'_>)> = match &field.node.value {
         Value::Map(entries) => {
             let item = |entry: &'_ crate::tree::Entry| (entry.key.clone(), crate::variables::flag(&entry.node));
             entries.iter().map(|entry| (item(entry).0, item(entry).1, Field { path: field.path.clone(), node: &entry.node })).collect()
         }
         _ => decoder.texts(field, RULE).into_iter().map(|(text, item)| (gate(text).0, gate(text).1, item)).collect(),
     };
-    for (name, value, item) in said {
+    for (name, value, item) in items {
         let is_name = name.starts_with(|c: char| c.is_ascii_alphabetic()) && name.chars().all(|c| c.is_ascii_alphanumeric());
         let problem = match value {
             Some(value) if is_name && !to.contains_key(&name) => {

@@ -59,12 +59,12 @@ pub(crate) fn admission_plugins(decoder: &mut Decoder, field: &Field<'_>, settin
 
 /// Plugins that are off; not the one without which a kubelet could change other nodes.
 pub(crate) fn disabled_plugins(decoder: &mut Decoder, field: &Field<'_>, settings: &mut Settings) {
-    let Some(said) = names(decoder, field).filter(|names| !names.is_empty()) else { return };
-    if said.iter().any(|name| name == NODE_RESTRICTION) {
+    let Some(given_names) = names(decoder, field).filter(|names| !names.is_empty()) else { return };
+    if given_names.iter().any(|name| name == NODE_RESTRICTION) {
         let problem = Problem::new(format!("`{}` cannot have `{NODE_RESTRICTION}`", field.name())).at(field.position());
         return decoder.report(problem.because("without it a kubelet could change other nodes").hint("leave it out of the list"));
     }
-    put(decoder, field, &mut settings.components.api_server.options, "disable-admission-plugins", said.join(",").into());
+    put(decoder, field, &mut settings.components.api_server.options, "disable-admission-plugins", given_names.join(",").into());
 }
 
 /// What Kubernetes knows (`AuthorizationModeChoices`), without ABAC, whose file of policies kokctl has no variable for.
@@ -72,23 +72,23 @@ const MODES: [&str; 5] = ["Node", "RBAC", "Webhook", "AlwaysAllow", "AlwaysDeny"
 
 /// Without Node and RBAC neither kubelets nor kokctl may do anything.
 pub(crate) fn authorization_modes(decoder: &mut Decoder, field: &Field<'_>, settings: &mut Settings) {
-    let Some(said) = names(decoder, field).filter(|names| !names.is_empty()) else { return };
-    let is_again = |(index, mode): (usize, &String)| said.iter().position(|first| first == mode) != Some(index);
-    if let Some(wrong) = said.iter().find(|mode| !MODES.contains(&mode.as_str())) {
+    let Some(given_names) = names(decoder, field).filter(|names| !names.is_empty()) else { return };
+    let is_again = |(index, mode): (usize, &String)| given_names.iter().position(|first| first == mode) != Some(index);
+    if let Some(wrong) = given_names.iter().find(|mode| !MODES.contains(&mode.as_str())) {
         let problem = Problem::new(format!("`{}` cannot have {}", field.name(), quote(wrong))).at(field.position());
         let problem = problem.because(format!("the words are {}", MODES.join(", ")));
         return decoder.report(with_nearest(problem, wrong, &MODES, "write those that are meant, with commas between them"));
     }
-    if said.iter().enumerate().any(is_again) {
+    if given_names.iter().enumerate().any(is_again) {
         let problem = Problem::new(format!("`{}` has a word twice", field.name())).at(field.position());
         return decoder.report(problem.because("the API server does not start with such a list").hint("keep one of the two"));
     }
-    if let Some(missing) = ["Node", "RBAC"].into_iter().find(|mode| !said.iter().any(|name| name == mode)) {
+    if let Some(missing) = ["Node", "RBAC"].into_iter().find(|mode| !given_names.iter().any(|name| name == mode)) {
         let problem = Problem::new(format!("`{}` lacks {}", field.name(), quote(missing))).at(field.position());
         let because = "kubelets and the parts of Kubernetes have their rights by Node and RBAC";
         return decoder.report(problem.because(because).hint("write both, and others beside them"));
     }
-    put(decoder, field, &mut settings.components.api_server.options, "authorization-mode", said.join(",").into());
+    put(decoder, field, &mut settings.components.api_server.options, "authorization-mode", given_names.join(",").into());
 }
 
 /// The ports of services of type NodePort.

@@ -48,9 +48,10 @@ pub(crate) fn server_port(decoder: &mut Decoder, field: &Field<'_>, settings: &m
     if OTHERS.contains(&port) {
         return decoder.report(problem.because("the hosts themselves need that port").hint("write `6443`, or another free one"));
     }
-    let said = *settings.api_endpoint.server_port.get_or_insert(port);
-    if said != port {
-        let because = format!("`kube_apiserver_port` and `loadbalancer_apiserver_port` are the same here, and the other one says `{said}`");
+    let server_port = *settings.api_endpoint.server_port.get_or_insert(port);
+    if server_port != port {
+        let because =
+            format!("`kube_apiserver_port` and `loadbalancer_apiserver_port` are the same here, and the other one says `{server_port}`");
         decoder.report(problem.because(because).hint("write one of the two"));
     }
 }
@@ -80,11 +81,11 @@ pub(crate) fn name(decoder: &mut Decoder, field: &Field<'_>, settings: &mut Sett
         decoder.report(problem.because("it is the name of the API; an address needs none").hint("leave it out"));
         return;
     }
-    let said = settings.api_endpoint.name.get_or_insert_with(|| text.clone());
-    if *said != text {
+    let endpoint_name = settings.api_endpoint.name.get_or_insert_with(|| text.clone());
+    if *endpoint_name != text {
         let problem = Problem::new(format!("`{}` cannot be {}", field.name(), quote(&text))).at(field.position());
         let because = format!(
-            "`apiserver_loadbalancer_domain_name` and `kubeadm_config_api_fqdn` are the same here, and the other one says `{said}`"
+            "`apiserver_loadbalancer_domain_name` and `kubeadm_config_api_fqdn` are the same here, and the other one says `{endpoint_name}`"
         );
         decoder.report(problem.because(because).hint("write one of the two"));
     }

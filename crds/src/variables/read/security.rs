@@ -10,7 +10,7 @@ use crate::Problem;
 use crate::decode::{Decoder, Field};
 use crate::given::{Given, Outcome};
 use crate::message::Kind;
-use crate::model::{EncryptionAlgorithm, Group, Settings, Values};
+use crate::model::{EncryptionAlgorithm, Settings, SwitchedSettings, Values};
 use crate::tree::{Node, Value};
 use crate::words::quote;
 
@@ -76,13 +76,13 @@ const PUBLIC: [&str; 3] = ["/livez", "/readyz", "/api/v1/namespaces/kube-public/
 /// What strangers may ask.
 pub(crate) fn strangers(decoder: &mut Decoder, field: &Field<'_>, settings: &mut Settings) {
     super::values::map(decoder, field, &mut settings.security.authentication.values, "anonymous");
-    let said = json(decoder, field).unwrap_or_default();
-    let conditions = said.get("conditions").and_then(Json::as_array);
+    let document = json(decoder, field).unwrap_or_default();
+    let conditions = document.get("conditions").and_then(Json::as_array);
     let is_open = |path: &&str| {
         let has = |condition: &Json| condition.get("path").and_then(Json::as_str) == Some(*path);
         conditions.is_none_or(|conditions| conditions.iter().any(has))
     };
-    let closed = PUBLIC.iter().find(|path| !is_open(path) || said.get("enabled") != Some(&Json::Bool(true)));
+    let closed = PUBLIC.iter().find(|path| !is_open(path) || document.get("enabled") != Some(&Json::Bool(true)));
     if let Some(closed) = closed {
         let paths = PUBLIC.map(|path| format!("{{path: {path}}}")).join(", ");
         let problem = Problem::new(format!("`{}` keeps the kubelet and kubeadm from {closed}", field.name())).at(field.position());
@@ -153,8 +153,8 @@ fn is_within(path: &str, folder: &str) -> bool {
 /// Who decides what somebody may do. Without Node and RBAC neither kubelets nor kokctl may do anything.
 pub(crate) fn authorizers(decoder: &mut Decoder, field: &Field<'_>, settings: &mut Settings) {
     super::values::items(decoder, field, &mut settings.security.authorization.values, "authorizers");
-    let said = json(decoder, field).and_then(|said| said.as_array().cloned()).unwrap_or_default();
-    let missing = ["Node", "RBAC"].into_iter().find(|kind| !said.iter().any(|one| one.get("type").and_then(Json::as_str) == Some(kind)));
+    let items = json(decoder, field).and_then(|items| items.as_array().cloned()).unwrap_or_default();
+    let missing = ["Node", "RBAC"].into_iter().find(|kind| !items.iter().any(|one| one.get("type").and_then(Json::as_str) == Some(kind)));
     if let Some(missing) = missing {
         let problem = Problem::new(format!("`{}` lacks {}", field.name(), quote(missing))).at(field.position());
         let because = "kubelets and the parts of Kubernetes have their rights by Node and RBAC";
@@ -226,7 +226,7 @@ fn in_words_of_kubernetes(limit: Json) -> Json {
 }
 
 /// A switch, its group, and the settings of that which it can't be without, each with its variable.
-type Needed<'a> = (&'a str, &'a Group, &'a [(&'a str, &'a str)]);
+type Needed<'a> = (&'a str, &'a SwitchedSettings, &'a [(&'a str, &'a str)]);
 
 /// What groups of settings lack, and which can't be together.
 pub(crate) fn check(decoder: &mut Decoder, given: &[Given], settings: &Settings) {

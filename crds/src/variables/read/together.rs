@@ -7,7 +7,7 @@ use serde_json::Value as Json;
 use super::security::at;
 use crate::decode::Decoder;
 use crate::given::Given;
-use crate::model::{API_SERVER_PORT, Group, Settings, Values};
+use crate::model::{API_SERVER_PORT, Settings, SwitchedSettings, Values};
 use crate::words::quote;
 use crate::{Position, Problem};
 
@@ -30,9 +30,9 @@ pub(crate) fn check(decoder: &mut Decoder, given: &[Given], settings: &Settings)
 /// The API server ends where it is to ask a server and knows none, and where it knows one and is not to ask it.
 fn webhooks(decoder: &mut Decoder, given: &[Given], settings: &Settings) {
     let (switch, modes) = ("kube_webhook_authorization", "authorization_modes");
-    let said = settings.components.api_server.options.get("authorization-mode").and_then(Json::as_str).unwrap_or_default();
+    let written = settings.components.api_server.options.get("authorization-mode").and_then(Json::as_str).unwrap_or_default();
     // A file instead of modes excludes the switch, which is said as such.
-    let problem = match (said.split(',').any(|mode| mode == "Webhook"), settings.security.authorization_webhook.enabled) {
+    let problem = match (written.split(',').any(|mode| mode == "Webhook"), settings.security.authorization_webhook.enabled) {
         (false, true) if !settings.security.authorization.enabled => {
             let problem = Problem::new(format!("`{switch}` needs `Webhook` among the `{modes}`"));
             at(given, switch, problem).hint(format!("write `{modes}: [Node, RBAC, Webhook]`"))
@@ -78,10 +78,10 @@ fn admission(decoder: &mut Decoder, given: &[Given], settings: &Settings) {
         ("EventRateLimit", "kube_apiserver_admission_event_rate_limits"),
         ("PodNodeSelector", "kube_apiserver_admission_plugins_podnodeselector_default_node_selector"),
     ];
-    let said = settings.components.api_server.options.get("enable-admission-plugins").and_then(Json::as_str).unwrap_or_default();
+    let written = settings.components.api_server.options.get("enable-admission-plugins").and_then(Json::as_str).unwrap_or_default();
     let admission = &settings.security.admission;
     for (plugin, variable) in variables {
-        let is_on = said.split(',').any(|name| name == plugin);
+        let is_on = written.split(',').any(|name| name == plugin);
         let is_configured = admission.enabled && admission.values.contains_key(plugin);
         // One that is wrong is told of as such; one that is empty says nothing.
         let is_said = given.iter().any(|given| given.name == variable && !["{}", "[]"].contains(&given.value.as_str()));
@@ -151,7 +151,7 @@ fn plugin_folder(decoder: &mut Decoder, given: &[Given], settings: &Settings) {
 
 /// The same of the audit log.
 fn audit_folder(decoder: &mut Decoder, given: &[Given], settings: &Settings) {
-    let audit: &Group = &settings.security.audit;
+    let audit: &SwitchedSettings = &settings.security.audit;
     let folder = audit.text("audit-log-path").and_then(|path| path.rsplit_once('/')).map_or("/var/log/audit", |(folder, _)| folder);
     let volumes = &settings.components.api_server.volumes;
     if let Some(volume) = volumes.iter().find(|volume| audit.enabled && volume.mount_path.trim_end_matches('/') == folder) {
@@ -204,8 +204,8 @@ fn node_dns(decoder: &mut Decoder, given: &[Given], settings: &Settings) {
         });
     }
     if let Some(problem) = super::node_dns::same_ports(dns) {
-        let said = ["nodelocaldns_health_port", "nodelocaldns_prometheus_port"];
-        let variable = said.into_iter().find(|name| given.iter().any(|given| given.name == *name)).unwrap_or("enable_nodelocaldns");
+        let ports = ["nodelocaldns_health_port", "nodelocaldns_prometheus_port"];
+        let variable = ports.into_iter().find(|name| given.iter().any(|given| given.name == *name)).unwrap_or("enable_nodelocaldns");
         decoder.report(at(given, variable, problem));
     }
 }
@@ -241,11 +241,11 @@ const FLAGS: [&str; 2] = ["kubelet_custom_flags", "kubelet_node_custom_flags"];
 /// Nobody else may have the port of the API servers.
 fn port(decoder: &mut Decoder, given: &[Given], settings: &Settings) {
     let port = settings.api_endpoint.server_port.unwrap_or(API_SERVER_PORT);
-    let said = settings.components.api_server.options.get("service-node-port-range").and_then(Json::as_str).unwrap_or("30000-32767");
-    let ports = said.split_once('-').and_then(|(first, last)| Some(first.parse::<u16>().ok()?..=last.parse().ok()?));
+    let node_ports = settings.components.api_server.options.get("service-node-port-range").and_then(Json::as_str).unwrap_or("30000-32767");
+    let ports = node_ports.split_once('-').and_then(|(first, last)| Some(first.parse::<u16>().ok()?..=last.parse().ok()?));
     if ports.is_some_and(|ports| ports.contains(&port)) {
         let problem = Problem::new(format!("`kube_apiserver_port` cannot be `{port}`"));
-        let because = format!("services of the type NodePort have the ports {said}");
+        let because = format!("services of the type NodePort have the ports {node_ports}");
         let variable = ["kube_apiserver_port", "loadbalancer_apiserver_port", "kube_apiserver_node_port_range"];
         let variable = variable.into_iter().find(|name| given.iter().any(|given| given.name == *name)).unwrap_or("kube_apiserver_port");
         decoder.report(at(given, variable, problem).because(because).hint("write another one of the two"));

@@ -6,7 +6,7 @@ use serde_json::Value as Json;
 
 use crate::Problem;
 use crate::decode::{Decoder, Field};
-use crate::model::{Group, Values};
+use crate::model::{SwitchedSettings, Values};
 use crate::syntax::duration::duration;
 use crate::tree::Value;
 use crate::words::quote;
@@ -133,7 +133,7 @@ pub(crate) fn list(decoder: &mut Decoder, field: &Field<'_>, to: &mut Values, na
 }
 
 /// Switches a group of settings.
-pub(crate) fn switch(decoder: &mut Decoder, field: &Field<'_>, group: &mut Group) {
+pub(crate) fn switch(decoder: &mut Decoder, field: &Field<'_>, group: &mut SwitchedSettings) {
     group.enabled = decoder.boolean(field).unwrap_or(group.enabled);
 }
 

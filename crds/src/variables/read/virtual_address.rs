@@ -65,12 +65,12 @@ pub(crate) fn check(decoder: &mut Decoder, given: &[Given], settings: &mut Setti
     let is_on = is_on(settings);
     let endpoint = &mut settings.api_endpoint;
     match (is_on, endpoint.kube_vip.address, endpoint.virtual_address) {
-        (true, Some(said), Some(own)) if said != own => {
-            let problem = Problem::new(format!("`{ADDRESS}` cannot be {}", quote(&said.to_string())));
+        (true, Some(asked), Some(own)) if asked != own => {
+            let problem = Problem::new(format!("`{ADDRESS}` cannot be {}", quote(&asked.to_string())));
             let problem = at(given, ADDRESS, problem).because(format!("`apiEndpoint.vip` says the same, and that is {own}"));
             decoder.report(problem.hint("write one of the two"));
         }
-        (true, Some(said), _) => endpoint.virtual_address = Some(said),
+        (true, Some(asked), _) => endpoint.virtual_address = Some(asked),
         (true, None, None) if !given.iter().any(|given| given.name == ADDRESS && !given.value.is_empty()) => {
             let problem = at(given, CONTROL_PLANE, Problem::new(format!("`{CONTROL_PLANE}` needs `{ADDRESS}`")));
             decoder.report(problem.because("nothing says which address is to move").hint("write a free address of the hosts' network"));

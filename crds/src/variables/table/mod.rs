@@ -33,7 +33,7 @@ use super::row::Variable;
 pub(super) use downloads::{ANY as ANY_DOWNLOAD, ENDS as DOWNLOAD_ENDS};
 
 /// A part of the table.
-pub struct Subject {
+pub struct TablePart {
     /// What the rows are about.
     pub title: &'static str,
     /// Its rows.
@@ -41,32 +41,32 @@ pub struct Subject {
 }
 
 /// The whole table, by subject.
-pub static SUBJECTS: &[Subject] = &[
-    Subject { title: "Kubernetes", rows: kubernetes::ROWS },
-    Subject { title: "Hosts: what they are", rows: hosts::ROWS },
-    Subject { title: "Hosts: how they are reached", rows: connection::ROWS },
-    Subject { title: "Hosts: packages", rows: packages::ROWS },
-    Subject { title: "Time", rows: time::ROWS },
-    Subject { title: "Proxies", rows: proxy::ROWS },
-    Subject { title: "Network", rows: network::ROWS },
-    Subject { title: "DNS", rows: dns::ROWS },
-    Subject { title: "Calico", rows: calico::ROWS },
-    Subject { title: "Cilium", rows: cilium::ROWS },
-    Subject { title: "Other network plugins", rows: plugins::ROWS },
-    Subject { title: "containerd", rows: containerd::ROWS },
-    Subject { title: "Other runtimes", rows: runtimes::ROWS },
-    Subject { title: "etcd", rows: etcd::ROWS },
-    Subject { title: "API server, controller manager, scheduler", rows: control_plane::ROWS },
-    Subject { title: "The way to the API server", rows: load_balancing::ROWS },
-    Subject { title: "Security of the API", rows: security::ROWS },
-    Subject { title: "Certificates", rows: certificates::ROWS },
-    Subject { title: "Backups", rows: backup::ROWS },
-    Subject { title: "kubelet", rows: kubelet::ROWS },
-    Subject { title: "Downloads", rows: downloads::ROWS },
-    Subject { title: "Addons", rows: addons::ROWS },
-    Subject { title: "Clouds", rows: cloud::ROWS },
-    Subject { title: "Operations", rows: operations::ROWS },
-    Subject { title: "Upgrades", rows: upgrade::ROWS },
-    Subject { title: "Kubespray's own", rows: internals::ROWS },
-    Subject { title: "What Kubespray once had", rows: former::ROWS },
+pub static SUBJECTS: &[TablePart] = &[
+    TablePart { title: "Kubernetes", rows: kubernetes::ROWS },
+    TablePart { title: "Hosts: what they are", rows: hosts::ROWS },
+    TablePart { title: "Hosts: how they are reached", rows: connection::ROWS },
+    TablePart { title: "Hosts: packages", rows: packages::ROWS },
+    TablePart { title: "Time", rows: time::ROWS },
+    TablePart { title: "Proxies", rows: proxy::ROWS },
+    TablePart { title: "Network", rows: network::ROWS },
+    TablePart { title: "DNS", rows: dns::ROWS },
+    TablePart { title: "Calico", rows: calico::ROWS },
+    TablePart { title: "Cilium", rows: cilium::ROWS },
+    TablePart { title: "Other network plugins", rows: plugins::ROWS },
+    TablePart { title: "containerd", rows: containerd::ROWS },
+    TablePart { title: "Other runtimes", rows: runtimes::ROWS },
+    TablePart { title: "etcd", rows: etcd::ROWS },
+    TablePart { title: "API server, controller manager, scheduler", rows: control_plane::ROWS },
+    TablePart { title: "The way to the API server", rows: load_balancing::ROWS },
+    TablePart { title: "Security of the API", rows: security::ROWS },
+    TablePart { title: "Certificates", rows: certificates::ROWS },
+    TablePart { title: "Backups", rows: backup::ROWS },
+    TablePart { title: "kubelet", rows: kubelet::ROWS },
+    TablePart { title: "Downloads", rows: downloads::ROWS },
+    TablePart { title: "Addons", rows: addons::ROWS },
+    TablePart { title: "Clouds", rows: cloud::ROWS },
+    TablePart { title: "Operations", rows: operations::ROWS },
+    TablePart { title: "Upgrades", rows: upgrade::ROWS },
+    TablePart { title: "Kubespray's own", rows: internals::ROWS },
+    TablePart { title: "What Kubespray once had", rows: former::ROWS },
 ];

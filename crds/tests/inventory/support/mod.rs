@@ -56,7 +56,7 @@ pub(crate) fn groups(inventory: &Inventory) -> String {
 
 /// Everything that is in an inventory: the hosts with what counts for them, and the groups.
 pub(crate) fn everything(inventory: &Inventory) -> String {
-    let resolved = Resolved::of(inventory.clone(), Vec::new());
+    let resolved = Resolved::new(inventory.clone(), Vec::new());
     let mut lines = Vec::new();
     for host in inventory.hosts() {
         let vars = resolved.names(host).into_iter().map(|name| format!("{name}={}", shown(&resolved.origin(host, name).unwrap().node)));
@@ -70,7 +70,7 @@ pub(crate) fn everything(inventory: &Inventory) -> String {
 
 /// The variables of a host that nothing hides.
 pub(crate) fn host(inventory: &Inventory, host: &str) -> String {
-    let resolved = Resolved::of(inventory.clone(), Vec::new());
+    let resolved = Resolved::new(inventory.clone(), Vec::new());
     let vars = resolved.names(host).into_iter().map(|name| format!("{name}={}", shown(&resolved.origin(host, name).unwrap().node)));
     vars.collect::<Vec<_>>().join(" ")
 }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::super::*;
-use super::support::{Fault, Heard, Upstream, archive};
+use super::support::{Heard, Upstream, UpstreamFault, archive};
 
 async fn failed(upstream: &Upstream, folder: &Path) -> Failure {
     let mut failures = upstream.fetch(folder, Arc::default()).await.unwrap_err();
@@ -26,7 +26,7 @@ fn left(folder: &Path) -> Vec<String> {
 async fn a_cut_is_gone_on_with_where_it_was() {
     for at in [0, 1, 1000, 99_999] {
         let upstream = Upstream::start().await;
-        upstream.once("runc.amd64", Fault::Cut(at));
+        upstream.once("runc.amd64", UpstreamFault::Cut(at));
         let folder = tempfile::tempdir().unwrap();
         let heard = Arc::new(Heard::default());
         let fetched = upstream.fetch(folder.path(), Arc::clone(&heard)).await.unwrap();
@@ -42,7 +42,7 @@ async fn a_cut_is_gone_on_with_where_it_was() {
 #[tokio::test(start_paused = true)]
 async fn a_cut_blob_is_gone_on_with_too() {
     let upstream = Upstream::start().await;
-    upstream.once("/blobs/", Fault::Cut(7));
+    upstream.once("/blobs/", UpstreamFault::Cut(7));
     let folder = tempfile::tempdir().unwrap();
     upstream.fetch(folder.path(), Arc::default()).await.unwrap();
     assert!(upstream.requests().iter().any(|request| request.contains("/blobs/") && request.contains("bytes=7-")));
@@ -50,7 +50,7 @@ async fn a_cut_blob_is_gone_on_with_too() {
 
 #[tokio::test(start_paused = true)]
 async fn a_busy_server_is_left_alone_for_as_long_as_it_says() {
-    for (fault, pause) in [(Fault::Status(429, Some(7)), 7), (Fault::Status(503, None), 0)] {
+    for (fault, pause) in [(UpstreamFault::Status(429, Some(7)), 7), (UpstreamFault::Status(503, None), 0)] {
         let upstream = Upstream::start().await;
         upstream.once("runc.amd64", fault);
         let began = tokio::time::Instant::now();
@@ -62,7 +62,7 @@ async fn a_busy_server_is_left_alone_for_as_long_as_it_says() {
 #[tokio::test(start_paused = true)]
 async fn a_wrong_digest_names_both_and_leaves_nothing() {
     let upstream = Upstream::start().await;
-    upstream.always("runc.amd64", Fault::Other(b"something else".to_vec()));
+    upstream.always("runc.amd64", UpstreamFault::Other(b"something else".to_vec()));
     let folder = tempfile::tempdir().unwrap();
     let failure = failed(&upstream, folder.path()).await;
     assert!(failure.what.contains("runc 1.5.2 for amd64"), "{failure:?}");
@@ -95,7 +95,7 @@ async fn what_an_earlier_run_left_is_not_trusted() {
 async fn a_wrong_blob_or_manifest_is_refused() {
     for path in ["/blobs/", "/manifests/sha256"] {
         let upstream = Upstream::start().await;
-        upstream.always(path, Fault::Other(b"{}".to_vec()));
+        upstream.always(path, UpstreamFault::Other(b"{}".to_vec()));
         let folder = tempfile::tempdir().unwrap();
         let failures = upstream.fetch(folder.path(), Arc::default()).await.unwrap_err();
         assert!(!failures.is_empty());
@@ -107,7 +107,7 @@ async fn a_wrong_blob_or_manifest_is_refused() {
 async fn a_length_that_is_a_lie_harms_nothing_for_the_digest_decides() {
     for path in ["runc.amd64", "/blobs/"] {
         let upstream = Upstream::start().await;
-        upstream.always(path, Fault::LongerThanItIs(10));
+        upstream.always(path, UpstreamFault::LongerThanItIs(10));
         let folder = tempfile::tempdir().unwrap();
         let fetched = upstream.fetch(folder.path(), Arc::default()).await.unwrap();
         let runc = fetched.bundle.file("runc", "1.5.2", "amd64").unwrap();
@@ -116,7 +116,7 @@ async fn a_length_that_is_a_lie_harms_nothing_for_the_digest_decides() {
     let upstream = Upstream::start().await;
     let mut more = upstream.runc();
     more.push(b'!');
-    upstream.always("runc.amd64", Fault::Other(more));
+    upstream.always("runc.amd64", UpstreamFault::Other(more));
     assert!(failed(&upstream, tempfile::tempdir().unwrap().path()).await.what.contains("runc"));
 }
 
@@ -125,7 +125,7 @@ async fn credentials_do_not_follow_to_another_host() {
     let upstream = Upstream::start().await;
     let elsewhere = Upstream::start().await;
     upstream.ask_for_login();
-    upstream.always("/blobs/", Fault::Redirect(elsewhere.other_name()));
+    upstream.always("/blobs/", UpstreamFault::Redirect(elsewhere.other_name()));
     let folder = tempfile::tempdir().unwrap();
     upstream.fetch(folder.path(), Arc::default()).await.unwrap();
     let there = elsewhere.requests();

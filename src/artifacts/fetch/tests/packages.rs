@@ -5,7 +5,7 @@ use std::io::Write as _;
 use kok_tasks::catalog::{ArchiveSource, PackagesItem};
 use kok_tasks::digest::sha256;
 
-use super::support::{Fault, Heard, Upstream};
+use super::support::{Heard, Upstream, UpstreamFault};
 use super::*;
 
 const DEB: &[u8] = b"!<arch>\nchrony\n";
@@ -92,7 +92,7 @@ async fn lists_and_packages_become_an_archive_that_is_made_anew_when_there_are_n
 async fn what_is_not_as_the_link_before_says_is_refused() {
     let upstream = Upstream::start().await;
     let list = publish(&upstream, "today");
-    let other = || Fault::Other(b"something else".to_vec());
+    let other = || UpstreamFault::Other(b"something else".to_vec());
     for (path, what, because) in [
         (IN_RELEASE, "packages of debian-12 for amd64 can't be fetched", "not signed"),
         (list.as_str(), "packages of debian-12 for amd64 can't be fetched", "has to be"),

@@ -19,7 +19,7 @@ const RUNC: &str = "/opencontainers/runc/releases/download/v1.5.2/runc.amd64";
 const CNI: &str = "/containernetworking/plugins/releases/download/v1.9.1/cni-plugins-linux-amd64-v1.9.1.tgz";
 
 #[derive(Clone)]
-pub(super) enum Fault {
+pub(super) enum UpstreamFault {
     /// The connection ends after so many bytes of the body.
     Cut(usize),
     Status(u16, Option<u64>),
@@ -31,7 +31,7 @@ pub(super) enum Fault {
 #[derive(Default)]
 struct State {
     content: BTreeMap<String, Vec<u8>>,
-    faults: Vec<(String, Fault, bool)>,
+    faults: Vec<(String, UpstreamFault, bool)>,
     requests: Vec<String>,
     needs_login: bool,
     manifests: BTreeMap<String, String>,
@@ -159,7 +159,7 @@ impl Upstream {
             ["github.com", "registry.k8s.io", "ghcr.io", "deb.debian.org"].map(|host| format!("{host}={address}").parse().unwrap());
         let mut credentials = Credentials::default();
         credentials.add(&format!(r#"{{"auths": {{"127.0.0.1:{}": {{"auth": "dXNlcjpwYXNz"}}}}}}"#, self.port)).unwrap();
-        let connection = Connection { mirrors: Mirrors(mirrors.into()), credentials, ..Connection::default() };
+        let connection = UpstreamConnection { mirrors: Mirrors(mirrors.into()), credentials, ..UpstreamConnection::default() };
         let releases = vec!["1.37.1".to_owned()];
         let licences = BTreeMap::new();
         fetch(&FetchRequest { items, releases, folder, connection: &connection, licences }, heard).await
@@ -197,11 +197,11 @@ impl Upstream {
         self.state.lock().unwrap().requests.clone()
     }
 
-    pub(super) fn once(&self, path: &str, fault: Fault) {
+    pub(super) fn once(&self, path: &str, fault: UpstreamFault) {
         self.state.lock().unwrap().faults.push((path.to_owned(), fault, true));
     }
 
-    pub(super) fn always(&self, path: &str, fault: Fault) {
+    pub(super) fn always(&self, path: &str, fault: UpstreamFault) {
         self.state.lock().unwrap().faults.push((path.to_owned(), fault, false));
     }
 
@@ -256,7 +256,7 @@ impl State {
         self.manifests.insert(name.to_owned(), own);
     }
 
-    fn fault(&mut self, method: &str, path: &str) -> Option<Fault> {
+    fn fault(&mut self, method: &str, path: &str) -> Option<UpstreamFault> {
         let place = self.faults.iter().position(|(part, ..)| {
             method == "GET" && path.ends_with(part.as_str()) || part.contains('/') && path.contains(part.as_str())
         })?;
@@ -299,12 +299,12 @@ fn answer(head: &str, state: &mut State) -> (Vec<u8>, bool) {
     }
     let fault = state.fault(method, path);
     let mut content = match (&fault, state.content.get(path)) {
-        (Some(Fault::Status(status, after)), _) => {
+        (Some(UpstreamFault::Status(status, after)), _) => {
             let after = after.map(|seconds| format!("retry-after: {seconds}\r\n")).unwrap_or_default();
             return plain(&format!("{status} Busy"), &after);
         }
-        (Some(Fault::Redirect(to)), _) => return plain("307 Temporary Redirect", &format!("location: {to}{path}\r\n")),
-        (Some(Fault::Other(content)), _) => content.clone(),
+        (Some(UpstreamFault::Redirect(to)), _) => return plain("307 Temporary Redirect", &format!("location: {to}{path}\r\n")),
+        (Some(UpstreamFault::Other(content)), _) => content.clone(),
         (_, Some(content)) => content.clone(),
         (_, None) => return plain("404 Not Found", ""),
     };
@@ -318,7 +318,7 @@ fn answer(head: &str, state: &mut State) -> (Vec<u8>, bool) {
         0 => ("200 OK", String::new()),
         from => ("206 Partial Content", format!("content-range: bytes {from}-{}/{whole}\r\n", whole - 1)),
     };
-    let more = if let Some(Fault::LongerThanItIs(more)) = fault { more } else { 0 };
+    let more = if let Some(UpstreamFault::LongerThanItIs(more)) = fault { more } else { 0 };
     let kind = if path.contains("/manifests/") && content.starts_with(br#"{"schemaVersion":2,"mediaType":"application/vnd.oci.image.index"#)
     {
         "application/vnd.oci.image.index.v1+json"
@@ -328,9 +328,9 @@ fn answer(head: &str, state: &mut State) -> (Vec<u8>, bool) {
     let head = format!("HTTP/1.1 {status}\r\ncontent-type: {kind}\r\ncontent-length: {}\r\n{range}\r\n", content.len() + more);
     let mut answer = head.into_bytes();
     if method == "GET" {
-        let sent = if let Some(Fault::Cut(at)) = fault { content.get(..at).unwrap_or(&content) } else { &content };
+        let sent = if let Some(UpstreamFault::Cut(at)) = fault { content.get(..at).unwrap_or(&content) } else { &content };
         answer.extend_from_slice(sent);
     }
-    let is_cut = matches!(fault, Some(Fault::Cut(_) | Fault::LongerThanItIs(_)));
+    let is_cut = matches!(fault, Some(UpstreamFault::Cut(_) | UpstreamFault::LongerThanItIs(_)));
     (answer, is_cut)
 }

@@ -14,7 +14,7 @@ use super::super::*;
 use crate::artifacts::fetch::tests::support::Heard;
 
 #[derive(Clone)]
-pub(super) enum Fault {
+pub(super) enum RegistryFault {
     Status(u16),
     /// The connection ends after so many bytes of the request's body.
     Cut(usize),
@@ -26,7 +26,7 @@ struct State {
     blobs: BTreeMap<String, Vec<u8>>,
     /// By address.
     manifests: BTreeMap<String, Vec<u8>>,
-    faults: Vec<(String, Fault, bool)>,
+    faults: Vec<(String, RegistryFault, bool)>,
     requests: Vec<String>,
     mounts: bool,
 }
@@ -98,7 +98,7 @@ impl Site {
 
     pub(super) async fn push(&self) -> Result<Pushed, Vec<Failure>> {
         let registry: Registry = format!("http://127.0.0.1:{}", self.port).parse().unwrap();
-        let (folder, connection) = (BundleFolder::open(self.folder.path()).unwrap(), Connection::default());
+        let (folder, connection) = (BundleFolder::open(self.folder.path()).unwrap(), UpstreamConnection::default());
         let places = places(folder.bundle(), &registry, false).unwrap();
         let request = PushRequest { folder: &folder, places, registry: &registry, connection: &connection };
         push(request, Arc::clone(&self.heard) as Arc<dyn Progress>).await
@@ -126,11 +126,11 @@ impl Site {
         self.state.lock().unwrap().manifests.insert(format!("/v2/{repository}/manifests/{tag}"), document.to_vec());
     }
 
-    pub(super) fn once(&self, request: &str, fault: Fault) {
+    pub(super) fn once(&self, request: &str, fault: RegistryFault) {
         self.state.lock().unwrap().faults.push((request.to_owned(), fault, true));
     }
 
-    pub(super) fn always(&self, request: &str, fault: Fault) {
+    pub(super) fn always(&self, request: &str, fault: RegistryFault) {
         self.state.lock().unwrap().faults.push((request.to_owned(), fault, false));
     }
 
@@ -140,7 +140,7 @@ impl Site {
 }
 
 impl State {
-    fn fault(&mut self, request: &str) -> Option<Fault> {
+    fn fault(&mut self, request: &str) -> Option<RegistryFault> {
         let place = self.faults.iter().position(|(begin, ..)| request.starts_with(begin.as_str()))?;
         if self.faults[place].2 { Some(self.faults.remove(place).1) } else { Some(self.faults[place].1.clone()) }
     }
@@ -195,15 +195,15 @@ async fn serve(mut connection: TcpStream, state: Arc<Mutex<State>>) {
             state.requests.push(request.clone());
             state.fault(&request)
         };
-        let mut body = vec![0; if let Some(Fault::Cut(at)) = fault { at.min(length) } else { length }];
-        if connection.read_exact(&mut body).await.is_err() || matches!(fault, Some(Fault::Cut(_))) {
+        let mut body = vec![0; if let Some(RegistryFault::Cut(at)) = fault { at.min(length) } else { length }];
+        if connection.read_exact(&mut body).await.is_err() || matches!(fault, Some(RegistryFault::Cut(_))) {
             return;
         }
         let (status, more, content) = match fault {
-            Some(Fault::Status(413)) => {
+            Some(RegistryFault::Status(413)) => {
                 (413, String::new(), br#"{"errors":[{"code":"SIZE_INVALID","message":"too much for me"}]}"#.to_vec())
             }
-            Some(Fault::Status(status)) => (status, String::new(), Vec::new()),
+            Some(RegistryFault::Status(status)) => (status, String::new(), Vec::new()),
             _ => state.lock().unwrap().answer(&method, address, body),
         };
         let length = content.len();

@@ -35,7 +35,7 @@ fn files_of_variables_have_an_end() {
     }
 }
 
-fn told(failures: &[Failure]) -> String {
+fn failure_texts(failures: &[Failure]) -> String {
     failures.iter().map(ToString::to_string).collect()
 }
 
@@ -46,7 +46,7 @@ fn manifests_have_an_end() {
     pipe(&named);
     for path in [named.to_str().unwrap(), "/dev/zero"] {
         let failures = with_addons(&format!("  addons: [{{name: a, manifest: {path}}}]"), &[]).unwrap_err();
-        assert!(told(&failures).contains("a device or a pipe"), "{failures:?}");
+        assert!(failure_texts(&failures).contains("a device or a pipe"), "{failures:?}");
     }
 }
 
@@ -67,7 +67,7 @@ fn files_that_a_cluster_names_have_an_end() {
         let path = folder.path().join("c.yaml");
         fs::write(&path, format!("{CLUSTER}  certificates: {{{text}}}\n")).unwrap();
         let failures = ClusterFiles { files: vec![path], ..Default::default() }.whole(&ExtraVars::default()).err().unwrap();
-        let told = told(&failures);
+        let told = failure_texts(&failures);
         assert!(told.contains("a device or a pipe") || told.contains("no plain file"), "{text}: {told}");
     }
 }

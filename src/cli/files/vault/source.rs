@@ -19,7 +19,7 @@ const MOST_BYTES: u64 = 64 << 10;
 const PROMPTS: [&str; 2] = ["prompt", "prompt_ask_vault_pass"];
 
 /// Where a password comes from, with its label.
-pub(super) struct Source {
+pub(super) struct PasswordSource {
     label: Option<String>,
     /// The file; nothing, if somebody is asked.
     file: Option<PathBuf>,
@@ -34,7 +34,7 @@ impl Asked {
     }
 }
 
-impl Source {
+impl PasswordSource {
     /// `LABEL@SOURCE`, or a source alone.
     pub(super) fn of_id(id: &str) -> Self {
         let (label, source) = id.split_once('@').map_or((None, id), |(label, source)| (Some(label), source));

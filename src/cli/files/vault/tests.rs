@@ -35,11 +35,11 @@ fn both() -> ExtraVars {
     extra(&[fixture("default.password")], &[&format!("prod@{}", fixture("prod.password").display())])
 }
 
-fn said(input: &Input) -> String {
+fn debug_text(input: &Input) -> String {
     format!("{:?}{:?}{:?}{}", input.variables, input.notices, input.problems, input.inline_file().unwrap_or_default())
 }
 
-fn told(failures: &[Failure]) -> String {
+fn debug_failures(failures: &[Failure]) -> String {
     format!("{failures:?}")
 }
 
@@ -53,7 +53,7 @@ fn theirs_counts_and_is_shown_nowhere() {
     assert_eq!(text(&host.ssh.password), "pröd {{ no template }}");
     assert_eq!(text(&host.ssh.sudo_password), "Sesame/Open");
     assert_eq!(cluster.kubernetes_version.to_string(), "1.37.1");
-    let said = said(&input);
+    let said = debug_text(&input);
     SECRETS.iter().for_each(|secret| assert!(!said.contains(secret), "{secret}: {said}"));
     // What convert says of them instead.
     for field in ["password", "sudoPassword", "http_proxy", "kubernetesVersion"] {
@@ -91,7 +91,7 @@ fn a_missing_or_wrong_password_is_told_with_file_line_and_label() {
     one("group_vars/all/vault.yml:1:1", "the file is encrypted");
     one("host_vars/w1.yml:1:1", "`ansible_password`");
     let input = files().input(&extra(&[fixture("prod.password")], &[])).unwrap();
-    let said = said(&input);
+    let said = debug_text(&input);
     assert!(!input.is_locked() && said.contains("the password that is given does not open it") && !said.contains("`prod`"), "{said}");
 }
 
@@ -114,11 +114,11 @@ fn sources_that_are_none_are_told() {
         (write("long", "#!/bin/sh\nhead -c 100000 /dev/zero\n", 0o700), "more than 65536 bytes"),
     ] {
         let Err(failures) = files().input(&extra(&[fixture("prod.password"), path.clone()], &[])) else { panic!("{expected}") };
-        let text = told(&failures);
+        let text = debug_failures(&failures);
         assert!(text.contains(expected) && text.contains(path.to_str().unwrap()), "{expected}: {text}");
     }
     let Err(failures) = files().input(&extra(&[], &["prod@prompt"])) else { panic!("nobody was there to ask") };
-    assert!(told(&failures).contains("there is no terminal to ask at"), "{failures:?}");
+    assert!(debug_failures(&failures).contains("there is no terminal to ask at"), "{failures:?}");
 }
 
 /// A program prints a password; one that is a client is told the label.

@@ -17,7 +17,7 @@ fn names(folder: &Path) -> Vec<String> {
 }
 
 fn replace(path: &Path, text: &str) -> Result<(), Failure> {
-    Own::open(path)?.replace(&Secret::new(text.to_owned()))
+    Own::open(path)?.replace(&SecretText::new(text.to_owned()))
 }
 
 #[test]
@@ -38,7 +38,7 @@ fn a_missing_file_and_its_folder_are_made_for_the_owner_only() {
     let file = folder.path().join("a/.kube/config");
     let own = Own::open(&file).unwrap();
     assert_eq!((own.text.expose(), own.open_mode()), ("", None));
-    own.replace(&Secret::new("new".into())).unwrap();
+    own.replace(&SecretText::new("new".into())).unwrap();
     drop(own);
     assert_eq!((fs::read_to_string(&file).unwrap().as_str(), mode(&file)), ("new", 0o600));
     assert_eq!((mode(&folder.path().join("a")), mode(&folder.path().join("a/.kube"))), (0o700, 0o700));

@@ -6,10 +6,10 @@ use super::*;
 const NOW: i64 = 1_795_305_600;
 
 fn until(host: &str, name: &'static str, end: i64) -> Certificate {
-    Certificate::of(host, Validity { name, path: format!("/{name}"), is_authority: name == "ca", end: Ok(end) }, NOW)
+    Certificate::from_validity(host, Validity { name, path: format!("/{name}"), is_authority: name == "ca", end: Ok(end) }, NOW)
 }
 
-fn said(certificates: &[Certificate]) -> (String, Vec<String>) {
+fn line_and_warnings(certificates: &[Certificate]) -> (String, Vec<String>) {
     (line(certificates).unwrap_or_default(), warnings(certificates).iter().map(Failure::as_warning).collect())
 }
 
@@ -17,10 +17,16 @@ fn said(certificates: &[Certificate]) -> (String, Vec<String>) {
 fn the_first_end_is_said_with_its_certificate() {
     let year = NOW + 364 * DAY + 7;
     let found = [until("cp1", "apiserver", year), until("cp1", "ca", NOW + 3650 * DAY), until("cp2", "apiserver", year + 3 * DAY)];
-    assert_eq!(said(&found), ("certificates: the first end on 2027-11-21 (in 364 days): apiserver of cp1".to_owned(), Vec::new()));
+    assert_eq!(
+        line_and_warnings(&found),
+        ("certificates: the first end on 2027-11-21 (in 364 days): apiserver of cp1".to_owned(), Vec::new())
+    );
     assert_eq!(first_of(&found, "cp2").as_deref(), Some("2027-11-24"));
     let found = [until("cp1", "apiserver", year), until("cp1", "etcd/peer", year + 9), until("cp2", "apiserver", year)];
-    assert_eq!(said(&found).0, "certificates: the first end on 2027-11-21 (in 364 days): apiserver of cp1, and 2 others that day");
+    assert_eq!(
+        line_and_warnings(&found).0,
+        "certificates: the first end on 2027-11-21 (in 364 days): apiserver of cp1, and 2 others that day"
+    );
     assert_eq!((line(&[]), first_of(&found, "cp3")), (None, None));
 }
 
@@ -33,11 +39,12 @@ fn what_ends_soon_or_has_ended_is_warned_of() {
         (0, "warning: 1 certificate ends within 30 days", "(within a day)"),
         (-1, "warning: 1 certificate has ended", "the first ended on 2026-11-21: apiserver of cp1"),
     ] {
-        let (first, warnings) = said(&[until("cp1", "apiserver", NOW + left), until("cp1", "ca", NOW + 3650 * DAY)]);
+        let (first, warnings) = line_and_warnings(&[until("cp1", "apiserver", NOW + left), until("cp1", "ca", NOW + 3650 * DAY)]);
         assert!(first.contains(line), "{left}: {first}");
         assert_eq!(warnings.iter().filter_map(|text| text.lines().next()).collect::<String>(), expected, "{left}");
     }
-    let (_, warnings) = said(&[until("cp1", "apiserver", NOW - DAY), until("cp1", "etcd/peer", NOW - DAY), until("cp2", "ca", NOW + DAY)]);
+    let (_, warnings) =
+        line_and_warnings(&[until("cp1", "apiserver", NOW - DAY), until("cp1", "etcd/peer", NOW - DAY), until("cp2", "ca", NOW + DAY)]);
     let expected = "warning: 2 certificates have ended\n     at: host cp1: /etc/kubernetes/pki\n\
                     because: apiserver until 2026-11-21, etcd/peer until 2026-11-21\n   hint: `kokctl certs renew FILE` makes them anew";
     assert!(warnings.first().is_some_and(|text| text.starts_with(expected)), "{warnings:?}");
@@ -47,8 +54,8 @@ fn what_ends_soon_or_has_ended_is_warned_of() {
 #[test]
 fn one_that_cannot_be_read_is_said() {
     let broken = Validity { name: "apiserver", path: "/a.crt".into(), is_authority: false, end: Err("it is cut off".into()) };
-    let found = [Certificate::of("cp1", broken, NOW), until("cp1", "ca", NOW + 3650 * DAY)];
-    let (first, warnings) = said(&found);
+    let found = [Certificate::from_validity("cp1", broken, NOW), until("cp1", "ca", NOW + 3650 * DAY)];
+    let (first, warnings) = line_and_warnings(&found);
     assert!(first.contains("ca of cp1"), "{first}");
     assert!(
         warnings.iter().any(|text| text.contains("1 certificate can't be read") && text.contains("/a.crt: it is cut off")),

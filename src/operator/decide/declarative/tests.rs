@@ -1,9 +1,9 @@
 //! When the operator makes operations by itself, and when it looks at hosts.
 
-use super::super::super::served::Drift;
+use super::super::super::served::ServedDrift;
 use super::super::super::versions::Versions;
 use super::super::super::view::{Active, Life, Operation};
-use super::super::support::{ended, live, make, of, target, view};
+use super::super::support::{ended, live, make, operation_of, target, view};
 use super::super::{Refused, decide};
 use super::*;
 
@@ -28,16 +28,16 @@ fn described(number: u64, failures: u32) -> Intent {
     make(Why::Description, number, failures, target(3, "v"))
 }
 
-fn done(outcome: Outcome, at: i64) -> Made {
+fn done(outcome: OperationOutcome, at: i64) -> Made {
     ended(Why::Description, (1, 0), outcome, at)
 }
 
 #[test]
 fn a_declared_cluster_is_made_once_for_each_description() {
     assert_eq!(decide(&declared(Vec::new()), NOW), [LOOK, described(1, 0)]);
-    assert_eq!(decide(&declared(vec![done(Outcome::Succeeded, NOW - 9)]), NOW), [LOOK]);
+    assert_eq!(decide(&declared(vec![done(OperationOutcome::Succeeded, NOW - 9)]), NOW), [LOOK]);
     let changed = |change: fn(&mut View)| {
-        let mut view = declared(vec![done(Outcome::Succeeded, NOW - 9)]);
+        let mut view = declared(vec![done(OperationOutcome::Succeeded, NOW - 9)]);
         change(&mut view);
         decide(&view, NOW).last().cloned()
     };
@@ -46,20 +46,20 @@ fn a_declared_cluster_is_made_once_for_each_description() {
     let reference = changed(|view| view.versions = seen("w", NOW));
     assert_eq!(reference, Some(make(Why::Description, 2, 0, target(3, "w"))));
     let asked = changed(|view| view.cluster.as_mut().into_iter().for_each(|cluster| cluster.asked = "now".to_owned()));
-    assert_eq!(asked, Some(make(Why::Description, 2, 0, Target { asked: "now".to_owned(), ..target(3, "v") })));
+    assert_eq!(asked, Some(make(Why::Description, 2, 0, ClusterTarget { asked: "now".to_owned(), ..target(3, "v") })));
 }
 
 /// As after an update that has not been heard of: what was made for a later description was not made for an earlier one.
 #[test]
 fn what_is_known_of_a_cluster_may_be_old() {
-    let mut later = done(Outcome::Succeeded, NOW - 9);
+    let mut later = done(OperationOutcome::Succeeded, NOW - 9);
     later.note.target.generation = 4;
     assert_eq!(decide(&declared(vec![later]), NOW), [LOOK]);
 }
 
 #[test]
 fn what_was_seen_before_the_end_of_a_run_is_looked_at_anew() {
-    let of = |versions, now| decide(&View { versions, ..declared(vec![done(Outcome::Succeeded, NOW)]) }, now);
+    let of = |versions, now| decide(&View { versions, ..declared(vec![done(OperationOutcome::Succeeded, NOW)]) }, now);
     assert_eq!(of(seen("old", NOW), NOW), [Intent::Requeue(NOW + 1)]);
     assert_eq!(of(seen("old", NOW), NOW + 1), [Intent::Look]);
     assert_eq!(of(None, NOW + 1), [Intent::Look]);
@@ -93,7 +93,7 @@ fn nothing_is_made_while_anything_waits_or_runs_or_the_cluster_is_suspended() {
 
 #[test]
 fn one_of_somebody_is_begun_before_the_operators_own() {
-    let own = of(done(Outcome::Open, 0));
+    let own = operation_of(done(OperationOutcome::Open, 0));
     let later = Operation { created: 900, ..live("o", Life::New) };
     let both = View { operations: vec![own.clone(), later], ..declared(Vec::new()) };
     let intents = decide(&both, NOW);
@@ -105,13 +105,13 @@ fn one_of_somebody_is_begun_before_the_operators_own() {
 
 #[test]
 fn what_somebody_has_to_change_waits_for_a_change_and_the_rest_is_tried_later_and_later() {
-    assert_eq!(decide(&declared(vec![done(Outcome::Waits, NOW - 9000)]), NOW), [LOOK]);
-    let mut changed = declared(vec![done(Outcome::Waits, NOW - 9000)]);
+    assert_eq!(decide(&declared(vec![done(OperationOutcome::Waits, NOW - 9000)]), NOW), [LOOK]);
+    let mut changed = declared(vec![done(OperationOutcome::Waits, NOW - 9000)]);
     changed.versions = seen("mended", NOW);
     assert_eq!(decide(&changed, NOW).last(), Some(&make(Why::Description, 2, 0, target(3, "mended"))));
     let failed = |failures| {
         let end = NOW - 1;
-        let last = Made { ended: end, ..ended(Why::Description, (7, failures), Outcome::Failed, end) };
+        let last = Made { ended: end, ..ended(Why::Description, (7, failures), OperationOutcome::Failed, end) };
         let Some(Intent::Requeue(at)) = decide(&declared(vec![last.clone()]), NOW).last().cloned() else { return (0, None) };
         let then = View { versions: seen("v", at), ..declared(vec![last]) };
         (at - end, decide(&then, at).last().cloned())
@@ -123,7 +123,7 @@ fn what_somebody_has_to_change_waits_for_a_change_and_the_rest_is_tried_later_an
 
 #[test]
 fn a_plan_that_nobody_has_approved_is_called_off_when_the_cluster_is_described_otherwise() {
-    let mut asks = of(Made { awaits_approval: true, ..done(Outcome::Open, 0) });
+    let mut asks = operation_of(Made { awaits_approval: true, ..done(OperationOutcome::Open, 0) });
     asks.life = Life::Begun;
     let mut waiting = declared(Vec::new());
     waiting.operations = vec![asks.clone()];
@@ -137,8 +137,8 @@ fn a_plan_that_nobody_has_approved_is_called_off_when_the_cluster_is_described_o
 
 #[test]
 fn the_last_one_that_was_made_is_not_forgotten() {
-    let first = ended(Why::Description, (1, 0), Outcome::Succeeded, 300);
-    let last = ended(Why::Drift, (2, 0), Outcome::Succeeded, 400);
+    let first = ended(Why::Description, (1, 0), OperationOutcome::Succeeded, 300);
+    let last = ended(Why::Drift, (2, 0), OperationOutcome::Succeeded, 400);
     let mut both = View { history: Some(0), ..declared(vec![first, last]) };
     let pruned = |view: &View| {
         let all = decide(view, NOW).into_iter().filter(|intent| matches!(intent, Intent::Prune { .. }));
@@ -160,9 +160,9 @@ fn a_name_that_is_taken_is_taken_by_nobody_else() {
 
 /// A Cluster that is as it is to be, and was looked at when it was.
 fn watched(changes: i64, is_repaired: bool) -> View {
-    let drift = Drift { interval: Some(600), is_repaired, checked_at: NOW - 100, changes };
+    let drift = ServedDrift { interval: Some(600), is_repaired, checked_at: NOW - 100, changes };
     let served = Served { is_ready: true, drift, ..cluster() };
-    View { cluster: Some(served), ..declared(vec![done(Outcome::Succeeded, NOW - 500)]) }
+    View { cluster: Some(served), ..declared(vec![done(OperationOutcome::Succeeded, NOW - 500)]) }
 }
 
 #[test]
@@ -203,12 +203,12 @@ fn what_differs_is_mended_once_where_that_is_wished() {
     assert!(!decide(&watched(2, false), NOW).contains(&repair));
     assert!(!decide(&watched(0, true), NOW).contains(&repair));
     let mut mended = watched(2, true);
-    mended.operations.push(of(ended(Why::Drift, (2, 0), Outcome::Succeeded, NOW - 50)));
+    mended.operations.push(operation_of(ended(Why::Drift, (2, 0), OperationOutcome::Succeeded, NOW - 50)));
     let intents = decide(&mended, NOW);
     assert!(!intents.iter().any(|intent| matches!(intent, Intent::Make(_))), "what was seen before the repair is old: {intents:?}");
     // A repair that has failed is tried again as any other.
     let mut failed = watched(2, true);
-    failed.operations.push(of(ended(Why::Drift, (2, 1), Outcome::Failed, NOW - 50)));
+    failed.operations.push(operation_of(ended(Why::Drift, (2, 1), OperationOutcome::Failed, NOW - 50)));
     assert_eq!(decide(&failed, NOW).last(), Some(&Intent::Requeue(NOW - 50 + 120)));
     failed.versions = seen("v", NOW + 70);
     assert_eq!(decide(&failed, NOW + 70).last(), Some(&make(Why::Drift, 3, 2, target(3, "v"))));

@@ -21,7 +21,7 @@ use tokio::sync::watch;
 use tokio::time::Instant;
 
 use super::super::super::hosts::Order;
-use super::super::super::schedule::Lane;
+use super::super::super::schedule::HostLane;
 use super::super::super::wish::Stop;
 use crate::event::{Event, EventKind, Events, Sink};
 pub(super) use fault::Fault;
@@ -44,7 +44,7 @@ struct Inner {
     failing_again: Option<StepId>,
     orders: usize,
     done: Vec<String>,
-    told: Vec<EventKind>,
+    emitted: Vec<EventKind>,
     told_at: Vec<Duration>,
     /// How much of it outlasts a crash, and how often that was asked for.
     flushed: usize,
@@ -54,10 +54,10 @@ struct Inner {
     /// How much had been told when the signal came.
     interrupted: Option<usize>,
     /// When what is at work on a host will have ended, and the steps that are done by then.
-    at_work: BTreeMap<(String, Lane), Option<Instant>>,
+    at_work: BTreeMap<(String, HostLane), Option<Instant>>,
     in_flight: BTreeSet<String>,
     /// Orders that have reached a host and may outlast the run.
-    sent: BTreeMap<(String, Lane), Order>,
+    sent: BTreeMap<(String, HostLane), Order>,
     /// Whether another run has taken the hosts.
     is_taken: bool,
     beside: Vec<String>,
@@ -142,13 +142,13 @@ struct Ear(Arc<Model>);
 impl Sink for Ear {
     fn take(&mut self, event: &Event) {
         let mut inner = self.0.lock();
-        inner.told.push(event.kind.clone());
+        inner.emitted.push(event.kind.clone());
         inner.told_at.push(self.0.began.elapsed());
     }
 
     fn flush(&mut self) {
         let mut inner = self.0.lock();
-        (inner.flushed, inner.flushes) = (inner.told.len(), inner.flushes + 1);
+        (inner.flushed, inner.flushes) = (inner.emitted.len(), inner.flushes + 1);
     }
 }
 
@@ -163,7 +163,7 @@ impl Model {
             failing_again: None,
             orders: 0,
             done: Vec::new(),
-            told: Vec::new(),
+            emitted: Vec::new(),
             told_at: Vec::new(),
             flushed: 0,
             flushes: 0,
@@ -270,7 +270,7 @@ impl Model {
     /// The user's signal.
     pub(super) fn interrupt(&self, wish: Stop) {
         let mut inner = self.lock();
-        let told = inner.told.len();
+        let told = inner.emitted.len();
         inner.interrupted.get_or_insert(told);
         drop(inner);
         self.stop.send_replace(wish);

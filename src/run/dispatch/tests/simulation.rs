@@ -23,8 +23,8 @@ use super::super::seeded::{Bug, switch};
 use super::model::ground::{Ground, Taker};
 use super::*;
 use beginnings::{Beginning, Edits, heal};
-use kept::{End, Lived};
-use lives::{Happening, Life, Random};
+use kept::{FinalState, Lived};
+use lives::{Happening, Random, SimulatedLife};
 
 /// How many histories are taken if nobody says.
 const HISTORIES: u64 = 1_000;
@@ -54,19 +54,19 @@ async fn happen(model: &Model, happenings: &[(u64, Happening)]) {
 #[derive(Debug, Default)]
 struct History {
     broken: Vec<String>,
-    told: Vec<String>,
+    log: Vec<String>,
     /// What hosts keep from one run to the next.
     ground: Ground,
     /// What was done in it, for one that is kept.
     lived: Vec<Lived>,
-    end: Option<End>,
+    end: Option<FinalState>,
     /// How many hosts the user lets fail, in all lives but the last one.
     may_fail: Option<usize>,
 }
 
 impl History {
     /// Lives through a plan, on hosts that were taken. How it ended, if it was not killed, and what is left.
-    fn live(&mut self, world: World, plan: &Plan, life: &Life) -> (Option<Outcome>, World) {
+    fn live(&mut self, world: World, plan: &Plan, life: &SimulatedLife) -> (Option<Outcome>, World) {
         let cluster = world.cluster.clone();
         let (outcome, model) = block_on(async {
             let (model, stop) = Model::new(world, &life.faults, life.dies_at);
@@ -83,17 +83,17 @@ impl History {
             };
             (outcome, model)
         });
-        self.told.push(format!("{life:?}"));
+        self.log.push(format!("{life:?}"));
         // How long it took in all is told by the wall clock.
-        let told = model.told().into_iter().filter(|(_, kind)| !matches!(kind, EventKind::RunFinished { .. }));
-        self.told.extend(told.map(|(at, kind)| format!("{} ms: {kind:?}", at.as_millis())));
+        let told = model.timed_events().into_iter().filter(|(_, kind)| !matches!(kind, EventKind::RunFinished { .. }));
+        self.log.extend(told.map(|(at, kind)| format!("{} ms: {kind:?}", at.as_millis())));
         self.judge(&model, life, outcome.as_ref());
         let left_early = outcome.as_ref().is_none_or(|outcome| !outcome.in_doubt.is_empty());
         self.ground.collect(&model, left_early, life.goes_on);
         (outcome, model.world_afterwards())
     }
 
-    fn judge(&mut self, model: &Model, life: &Life, outcome: Option<&Outcome>) {
+    fn judge(&mut self, model: &Model, life: &SimulatedLife, outcome: Option<&Outcome>) {
         self.broken.extend(self.ground.broken.iter().cloned().chain(model.broken()));
         self.broken.extend(model.unwritten().into_iter().map(|id| format!("S6: {id} reached its host before it was written down")));
         self.broken.extend(model.beside_each_other().into_iter().map(|id| format!("{id} was begun beside what was at work")));
@@ -126,7 +126,7 @@ impl History {
             let Ok(plan) = plan else { continue };
             let life = beginning.life(&mut random, &world);
             let is_edited = beginning == Beginning::Change && self.lived.is_empty();
-            let edits = if is_edited { Edits::of(&world) } else { Edits::default() };
+            let edits = if is_edited { Edits::from_world(&world) } else { Edits::default() };
             self.lived.push(Lived::new(order, taker, edits, &life));
             let outcome;
             (outcome, world) = self.live(world, &plan, &life);
@@ -151,7 +151,7 @@ impl History {
         for host in beginnings::left_with_data(&world) {
             let plan = beginnings::left_by(&world, &host).unwrap_or_else(|refusals| panic!("{refusals:?}"));
             let outcome;
-            (outcome, world) = self.live(world, &plan, &Life::quiet());
+            (outcome, world) = self.live(world, &plan, &SimulatedLife::quiet());
             if !outcome.as_ref().is_some_and(Outcome::is_complete) {
                 return self.broken.push(format!("a run without a fault does not clean {host}: {outcome:?}"));
             }
@@ -161,15 +161,15 @@ impl History {
             Err(refusals) => return self.broken.push(format!("it can't go on: {refusals:?}")),
         };
         if plan.changes().count() == 0 {
-            self.end = Some(End::of(&world));
+            self.end = Some(FinalState::from_world(&world));
             return;
         }
         if said_to_be_done {
             return self.broken.push(format!("it was said to be done, and is not: {:?}", left(&world)));
         }
-        let (outcome, world) = self.live(world, &plan, &Life::quiet());
+        let (outcome, world) = self.live(world, &plan, &SimulatedLife::quiet());
         let is_complete = outcome.as_ref().is_some_and(Outcome::is_complete);
-        self.end = Some(End::of(&world));
+        self.end = Some(FinalState::from_world(&world));
         if self.broken.is_empty() && !(is_complete && left(&world).is_empty()) {
             self.broken.push(format!("a run without a fault does not end it: {outcome:?}, {:?} is left", left(&world)));
         }
@@ -213,7 +213,7 @@ fn every_one_of(kind: Kind, asked: &str, count: u64) {
             if seed >= end {
                 return;
             }
-            let History { broken, told, .. } = history(kind, seed);
+            let History { broken, log: told, .. } = history(kind, seed);
             if one.is_some() {
                 println!("{told:#?}");
             }
@@ -236,9 +236,9 @@ fn every_history_keeps_what_must_hold_in_upgrades() {
 fn the_same_seed_is_the_same_history() {
     for kind in [History::go_on as Kind, History::upgrade] {
         for seed in 0..10 {
-            assert_eq!(history(kind, seed).told, history(kind, seed).told, "{seed}");
+            assert_eq!(history(kind, seed).log, history(kind, seed).log, "{seed}");
         }
-        assert_ne!(history(kind, 0).told, history(kind, 1).told);
+        assert_ne!(history(kind, 0).log, history(kind, 1).log);
     }
 }
 

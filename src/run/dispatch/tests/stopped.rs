@@ -38,7 +38,7 @@ fn what_was_done_and_not_confirmed_is_in_doubt_when_too_many_hosts_have_failed()
     let are_apart = |one: &Step, other: &Step| is_apart(one, other) && is_apart(other, one);
     assert!(are_apart(late, early));
     let acts = Schedule::new(&plan);
-    let of_host = plan.changes().map(|(step, _)| step).filter(|step| step.host == "cp1" && acts.lane(&step.id) != Some(Lane::Waits));
+    let of_host = plan.changes().map(|(step, _)| step).filter(|step| step.host == "cp1" && acts.lane(&step.id) != Some(HostLane::Waits));
     let is_unseen = |step: &Step| step.diff(&Observations::default()) == Verdict::Unseen;
     let done: Vec<&Step> = of_host.filter(|step| is_unseen(step) && are_apart(step, late) && are_apart(step, early)).collect();
     assert!(done.len() > 1, "{done:?}");

@@ -122,7 +122,7 @@ fn a_worker_that_may_fail_has_its_turn_all_the_same() {
         (model, outcome)
     });
     assert_eq!(outcome.failed.iter().map(|failure| &failure.step).collect::<Vec<_>>(), [&failing]);
-    let told: Vec<EventKind> = model.told().into_iter().map(|(_, kind)| kind).collect();
+    let told: Vec<EventKind> = model.timed_events().into_iter().map(|(_, kind)| kind).collect();
     let ready = plan.changes().map(|(step, _)| &step.id).find(|id| id.host() == "worker1" && id.name() == "still-ready").unwrap();
     let is_ready = told.iter().position(|kind| matches!(kind, EventKind::StepDone { step, .. } if step == ready.as_str()));
     let begins = told.iter().position(|kind| matches!(kind, EventKind::StepStarted { step, .. } if step == joined("worker2").as_str()));

@@ -58,9 +58,9 @@ async fn send_to(says: &[Says]) -> (Option<ExitStatus>, Vec<String>, usize) {
         match *says.get(the_try).or(says.last()).unwrap() {
             Says::Lost(seconds) => {
                 tokio::time::sleep(Duration::from_secs(seconds)).await;
-                Sent::of(Err(RunError::Unknown { host: "w1".to_owned(), reason: "cut".to_owned() }), || true).await
+                Sent::from_result(Err(RunError::Unknown { host: "w1".to_owned(), reason: "cut".to_owned() }), || true).await
             }
-            Says::Cut => Sent::of(Err(RunError::NotStarted { host: "w1".to_owned(), reason: "no".to_owned() }), || false).await,
+            Says::Cut => Sent::from_result(Err(RunError::NotStarted { host: "w1".to_owned(), reason: "no".to_owned() }), || false).await,
             Says::Refused => Sent::Failed(Failure::new(Kind::Host, "no")),
             Says::Exits(code, seconds) => {
                 tokio::time::sleep(Duration::from_secs(seconds)).await;
@@ -139,5 +139,5 @@ async fn what_is_no_broken_link_is_not_told_as_one_and_not_sent_again() {
     // A link that is found to be gone a moment later is one.
     let gone_at = Instant::now() + Duration::from_secs(3);
     let error = RunError::Unknown { host: "w1".to_owned(), reason: "cut".to_owned() };
-    assert!(matches!(Sent::of(Err(error), || Instant::now() >= gone_at).await, Sent::Lost(_)));
+    assert!(matches!(Sent::from_result(Err(error), || Instant::now() >= gone_at).await, Sent::Lost(_)));
 }

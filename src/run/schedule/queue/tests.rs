@@ -29,11 +29,11 @@ impl Slow<'_> {
         self.nodes[place].needs.iter().all(|need| self.status[*need] == Status::Done)
     }
 
-    fn ready(&self, lane: Lane) -> BTreeSet<usize> {
+    fn ready(&self, lane: HostLane) -> BTreeSet<usize> {
         (0..self.nodes.len()).filter(|place| self.nodes[*place].lane == Some(lane) && self.can_begin(*place, &[])).collect()
     }
 
-    fn is_free(&self, host: usize, lane: Lane) -> bool {
+    fn is_free(&self, host: usize, lane: HostLane) -> bool {
         let running = |place: usize| self.nodes[place].host == host && self.nodes[place].lane == Some(lane);
         !(0..self.nodes.len()).any(|place| self.status[place] == Status::Running && running(place))
     }
@@ -42,7 +42,7 @@ impl Slow<'_> {
         let mut batch = Vec::new();
         for place in 0..self.nodes.len() {
             let node = &self.nodes[place];
-            if node.host == host && node.lane == Some(Lane::Scripts) && !node.alone && self.can_begin(place, &batch) {
+            if node.host == host && node.lane == Some(HostLane::Scripts) && !node.alone && self.can_begin(place, &batch) {
                 batch.push(place);
             }
         }
@@ -55,12 +55,12 @@ impl Slow<'_> {
             let met = self.nodes[place].needs.iter().all(|need| self.status[*need] == Status::Done);
             assert_eq!(queue.has_its_needs(place), met, "step {place}");
         }
-        assert_eq!(queue.waits.iter().map(|(_, place)| *place).collect::<BTreeSet<_>>(), self.ready(Lane::Waits));
-        let free = |lane: Lane| move |place: &usize| self.is_free(self.nodes[*place].host, lane);
+        assert_eq!(queue.waits.iter().map(|(_, place)| *place).collect::<BTreeSet<_>>(), self.ready(HostLane::Waits));
+        let free = |lane: HostLane| move |place: &usize| self.is_free(self.nodes[*place].host, lane);
         let scripts: BTreeSet<usize> =
-            self.ready(Lane::Scripts).into_iter().filter(free(Lane::Scripts)).map(|place| self.nodes[place].host).collect();
+            self.ready(HostLane::Scripts).into_iter().filter(free(HostLane::Scripts)).map(|place| self.nodes[place].host).collect();
         assert_eq!(queue.scripts, scripts);
-        let streams: Vec<usize> = self.ready(Lane::Streams).into_iter().filter(free(Lane::Streams)).collect();
+        let streams: Vec<usize> = self.ready(HostLane::Streams).into_iter().filter(free(HostLane::Streams)).collect();
         let best = streams.iter().min_by_key(|place| (Reverse(queue.slots[**place].behind), **place));
         assert_eq!(queue.next_stream(|_| true), best.copied());
         let script = queue.next_script();
@@ -73,7 +73,8 @@ impl Slow<'_> {
 }
 
 fn a_node(place: usize) -> impl Strategy<Value = Node> {
-    let lane = prop::sample::select(vec![Some(Lane::Scripts), Some(Lane::Scripts), Some(Lane::Streams), Some(Lane::Waits), None]);
+    let lane =
+        prop::sample::select(vec![Some(HostLane::Scripts), Some(HostLane::Scripts), Some(HostLane::Streams), Some(HostLane::Waits), None]);
     let needs = prop::collection::vec(0..place.max(1), 0..4);
     (0_usize..3, lane, prop::bool::weighted(0.2), needs).prop_map(move |(host, lane, alone, needs)| Node {
         host,
@@ -126,10 +127,10 @@ fn fleet() -> Vec<Node> {
         let first = nodes.len();
         for step in 0..50 {
             let (lane, alone) = match step {
-                0..30 => (if step % 7 == 3 { None } else { Some(Lane::Scripts) }, false),
-                30..40 => (Some(Lane::Streams), false),
-                40..49 => (Some(Lane::Scripts), true),
-                _ => (Some(Lane::Waits), false),
+                0..30 => (if step % 7 == 3 { None } else { Some(HostLane::Scripts) }, false),
+                30..40 => (Some(HostLane::Streams), false),
+                40..49 => (Some(HostLane::Scripts), true),
+                _ => (Some(HostLane::Waits), false),
             };
             let needs = match step {
                 0 => vec![],

@@ -12,8 +12,8 @@ fn entry(resources: &[&str], providers: &[Provider]) -> Entry {
     Entry { resources: resources.iter().map(|name| (*name).to_owned()).collect(), providers: providers.to_vec() }
 }
 
-fn target(resources: &[&str], name: Option<&str>) -> Target {
-    Target {
+fn target(resources: &[&str], name: Option<&str>) -> LayoutTarget {
+    LayoutTarget {
         resources: resources.iter().map(|name| (*name).to_owned()).collect(),
         writer: name.map(|name| Provider::Key { algorithm: SECRETBOX, name: name.to_owned() }),
     }

@@ -48,7 +48,9 @@ pub(super) fn draft<'a>(view: &HostView<'a>, rotation: &AuthorityRotation<'_>, w
     rolling::restarts_kubelet(view, &mut draft, &read);
     made.iter().for_each(|step| draft.follows(&read, step, Reason::Reads));
     let before = turn(view);
-    before.iter().for_each(|host| draft.needs(&read, &works(view, host), Reason::InTurn("kubelets are started anew one after the other")));
+    before.iter().for_each(|host| {
+        draft.needs(&read, &kubelet_works_step(view, host), Reason::InTurn("kubelets are started anew one after the other"))
+    });
     goes_on(view, &mut draft, &read)?;
     Ok(Some(draft))
 }
@@ -77,13 +79,13 @@ fn turn<'a>(view: &HostView<'a>) -> Option<&'a Host> {
     if let Some(place) = place(&planes) {
         return place.checked_sub(1).and_then(|before| planes.get(before).copied());
     }
-    let serial = view.cluster().settings.serial.of(workers.len());
+    let serial = view.cluster().settings.serial.count_of(workers.len());
     let before = place(&workers).and_then(|place| place.checked_sub(serial)).and_then(|before| workers.get(before).copied());
     before.or_else(|| planes.last().copied())
 }
 
 /// The step after which the kubelet of a host is known to work: where its node was Ready, it is again.
-fn works(view: &HostView<'_>, host: &Host) -> StepId {
+fn kubelet_works_step(view: &HostView<'_>, host: &Host) -> StepId {
     if still_ready::was_ready(view, host) { READY.on(&host.name) } else { STAYS.on(&host.name) }
 }
 

@@ -22,7 +22,7 @@ const NAME: &str = "resources";
 pub(super) const TASK: Task = Task { name: NAME, about: "what you declare for the hosts: files, packages, users, units and others", plan };
 
 /// One host, with what decides what is declared for it.
-pub(crate) struct Place<'a> {
+pub(crate) struct HostPlace<'a> {
     pub(crate) cluster: &'a Cluster,
     pub(crate) host: &'a Host,
     /// What is known of it; what is expected of a host that nobody has asked yet.
@@ -37,7 +37,7 @@ fn plan(view: &HostView<'_>, draft: &mut Draft<'_>) -> Result<(), Refusal> {
     let environment = proxy::environment(view).into_iter().map(|(name, value)| (name.to_owned(), value)).collect();
     let is_known = view.seen.facts(&view.host.name).is_some();
     managed(view, draft);
-    let mounts = declare(&Place { cluster: view.cluster(), host: view.host, facts: view.facts, is_known, environment }, draft)?;
+    let mounts = declare(&HostPlace { cluster: view.cluster(), host: view.host, facts: view.facts, is_known, environment }, draft)?;
     for step in &mounts {
         swap::before_mounts(view, draft, step);
     }
@@ -63,7 +63,7 @@ fn list(cluster: &Cluster, host: &str, draft: &mut Draft<'_>) {
 }
 
 /// A draft of what is declared for a host.
-pub(crate) fn draft<'a>(place: &Place<'a>) -> Result<Draft<'a>, Refusal> {
+pub(crate) fn draft<'a>(place: &HostPlace<'a>) -> Result<Draft<'a>, Refusal> {
     let mut draft = Draft::new(&place.host.name, NAME);
     list(place.cluster, &place.host.name, &mut draft);
     declare(place, &mut draft)?;
@@ -71,7 +71,7 @@ pub(crate) fn draft<'a>(place: &Place<'a>) -> Result<Draft<'a>, Refusal> {
 }
 
 /// Emits the steps of one host, each after those that it needs. Returns those that write /etc/fstab.
-fn declare(place: &Place<'_>, draft: &mut Draft<'_>) -> Result<Vec<StepId>, Refusal> {
+fn declare(place: &HostPlace<'_>, draft: &mut Draft<'_>) -> Result<Vec<StepId>, Refusal> {
     let entries: Vec<_> = place.cluster.resources.of_host(&place.host.name).collect();
     let mut all = Vec::with_capacity(entries.len());
     for entry in &entries {

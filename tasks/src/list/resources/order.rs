@@ -6,7 +6,7 @@ use crate::plan::{Reason, Refusal};
 
 /// That one entry comes after another, by their places in the list.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Need {
+pub(super) struct EntryOrder {
     pub(super) later: usize,
     pub(super) earlier: usize,
     pub(super) reason: Reason,
@@ -24,12 +24,12 @@ const UNIT_FILES: [&str; 3] = ["/etc/systemd/system/", "/usr/local/lib/systemd/s
 ///
 /// # Errors
 /// [`Refusal`] if they come after each other in a circle.
-pub(super) fn needs(entries: &[&HostResource]) -> Result<Vec<Need>, Refusal> {
+pub(super) fn needs(entries: &[&HostResource]) -> Result<Vec<EntryOrder>, Refusal> {
     let mut graph = Graph { entries, needs: Vec::new() };
     for later in 0..entries.len() {
         for earlier in (0..entries.len()).filter(|earlier| *earlier != later) {
             if let Some((reason, restarts)) = graph.real(later, earlier) {
-                graph.add(Need { later, earlier, reason, restarts })?;
+                graph.add(EntryOrder { later, earlier, reason, restarts })?;
             }
         }
     }
@@ -37,7 +37,7 @@ pub(super) fn needs(entries: &[&HostResource]) -> Result<Vec<Need>, Refusal> {
     for later in 0..entries.len() {
         for earlier in (0..entries.len()).filter(|earlier| *earlier != later) {
             if let Some(reason) = graph.usual(later, earlier).filter(|_| !graph.reaches(earlier, later)) {
-                graph.needs.push(Need { later, earlier, reason, restarts: false });
+                graph.needs.push(EntryOrder { later, earlier, reason, restarts: false });
             }
         }
     }
@@ -46,7 +46,7 @@ pub(super) fn needs(entries: &[&HostResource]) -> Result<Vec<Need>, Refusal> {
 
 struct Graph<'a> {
     entries: &'a [&'a HostResource],
-    needs: Vec<Need>,
+    needs: Vec<EntryOrder>,
 }
 
 impl Graph<'_> {
@@ -89,7 +89,7 @@ impl Graph<'_> {
         }
     }
 
-    fn add(&mut self, need: Need) -> Result<(), Refusal> {
+    fn add(&mut self, need: EntryOrder) -> Result<(), Refusal> {
         if self.reaches(need.earlier, need.later) {
             return Err(self.circle(&need));
         }
@@ -114,7 +114,7 @@ impl Graph<'_> {
         false
     }
 
-    fn circle(&self, need: &Need) -> Refusal {
+    fn circle(&self, need: &EntryOrder) -> Refusal {
         let name = |index: usize| self.entry(index).map(|entry| entry.name.escape_debug().to_string()).unwrap_or_default();
         let place = self.entry(need.later).map(|entry| entry.origin.to_string()).unwrap_or_default();
         let (later, earlier) = (name(need.later), name(need.earlier));

@@ -6,15 +6,15 @@ use kok_crds::model::{HostResource, LocalFile};
 use minijinja::{AutoEscape, Environment, Error, ErrorKind, UndefinedBehavior};
 use serde_json::{Value as Json, json};
 
-use super::Place;
-use crate::facts::{HostFacts, Interface, Selinux};
+use super::HostPlace;
+use crate::facts::{HostFacts, Interface, SelinuxMode};
 use crate::plan::Refusal;
 
 /// What a template makes of a host. Nothing where the host was not asked yet, and the template needs a fact of it.
 ///
 /// # Errors
 /// [`Refusal`] with the entry, the line of the template, the host, and what is missing.
-pub(super) fn render(place: &Place<'_>, entry: &HostResource, file: &LocalFile, text: &str) -> Result<Option<String>, Refusal> {
+pub(super) fn render(place: &HostPlace<'_>, entry: &HostResource, file: &LocalFile, text: &str) -> Result<Option<String>, Refusal> {
     let mut environment = Environment::new();
     environment.set_undefined_behavior(UndefinedBehavior::Strict);
     environment.set_auto_escape_callback(|_| AutoEscape::None);
@@ -45,7 +45,7 @@ pub(super) fn render(place: &Place<'_>, entry: &HostResource, file: &LocalFile, 
     }
 }
 
-fn failed(place: &Place<'_>, entry: &HostResource, file: &LocalFile, error: &Error) -> Refusal {
+fn failed(place: &HostPlace<'_>, entry: &HostResource, file: &LocalFile, error: &Error) -> Refusal {
     let line = error.line().map(|line| format!(":{line}")).unwrap_or_default();
     let what = format!("the template of `{}` can't be filled for the host {}", entry.name.escape_debug(), place.host.name);
     Refusal::new(what).at(format!("{}{line} (named at {})", file.path.escape_debug(), file.origin))
@@ -82,7 +82,7 @@ fn missing<'a>(names: impl IntoIterator<Item = &'a String>, values: &Json) -> BT
 }
 
 /// What a template may use; the list of all hosts only where it does.
-fn values(place: &Place<'_>, with_hosts: bool) -> Json {
+fn values(place: &HostPlace<'_>, with_hosts: bool) -> Json {
     let hosts: Vec<Json> =
         place.cluster.hosts.iter().filter(|_| with_hosts).map(|host| json!({"name": host.name, "address": host.address})).collect();
     let host = place.host;
@@ -122,9 +122,9 @@ fn facts(facts: &HostFacts) -> Json {
         "interfaces": interfaces,
         "nameServers": name_servers,
         "selinux": match facts.selinux {
-            Selinux::Disabled => "disabled",
-            Selinux::Permissive => "permissive",
-            Selinux::Enforcing => "enforcing",
+            SelinuxMode::Disabled => "disabled",
+            SelinuxMode::Permissive => "permissive",
+            SelinuxMode::Enforcing => "enforcing",
         },
     }))
 }

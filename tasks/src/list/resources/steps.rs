@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use kok_crds::model::{Content, HostResource, LocalFile, Rights, Text, Wish};
 
-use super::{Place, brought, render::render, trust};
+use super::{HostPlace, brought, render::render, trust};
 use crate::plan::{Draft, Refusal, StepId};
 use crate::preconditions::unknown_distribution;
 use crate::resources::{
@@ -23,7 +23,7 @@ pub(super) struct Steps {
 }
 
 /// Adds the steps of an entry.
-pub(super) fn emit(place: &Place<'_>, entry: &HostResource, draft: &mut Draft<'_>) -> Result<Steps, Refusal> {
+pub(super) fn emit(place: &HostPlace<'_>, entry: &HostResource, draft: &mut Draft<'_>) -> Result<Steps, Refusal> {
     let name = &entry.name;
     let one = |step: StepId| Steps { first: step.clone(), last: step };
     let resource = match &entry.wish {
@@ -73,7 +73,7 @@ fn owner(rights: &Rights) -> Owner {
 }
 
 /// The files whose change asks for a restart: those that are named by their paths, and those of entries that are named.
-fn reads(place: &Place<'_>, restart_on: &[String]) -> Vec<String> {
+fn reads(place: &HostPlace<'_>, restart_on: &[String]) -> Vec<String> {
     let path = |word: &String| {
         if word.starts_with('/') {
             return Some(word.clone());
@@ -92,7 +92,7 @@ fn reads(place: &Place<'_>, restart_on: &[String]) -> Vec<String> {
 
 type FileParts<'a> = (&'a String, &'a Content, &'a Rights, bool);
 
-fn file(place: &Place<'_>, entry: &HostResource, (path, content, rights, secret): FileParts<'_>) -> Result<File, Refusal> {
+fn file(place: &HostPlace<'_>, entry: &HostResource, (path, content, rights, secret): FileParts<'_>) -> Result<File, Refusal> {
     let text = match content {
         Content::Text(text) => Some(text.clone()),
         Content::Source(file) => Some(read(entry, file)?.clone()),
@@ -123,7 +123,7 @@ pub(super) fn read<'a>(entry: &HostResource, file: &'a LocalFile) -> Result<&'a 
     })
 }
 
-fn packages(place: &Place<'_>, names: &[String]) -> Result<NamedPackages, Refusal> {
+fn packages(place: &HostPlace<'_>, names: &[String]) -> Result<NamedPackages, Refusal> {
     let distribution = place.facts.distribution().ok_or_else(|| unknown_distribution(place.facts))?;
     Ok(NamedPackages { manager: distribution.manager, names: names.to_vec(), environment: place.environment.clone() })
 }

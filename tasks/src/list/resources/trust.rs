@@ -2,7 +2,7 @@
 
 use kok_crds::model::{Content, HostResource, Wish};
 
-use super::Place;
+use super::HostPlace;
 use super::steps::{Steps, read};
 use crate::distribution::Distribution;
 use crate::operations::{Operation, TrustStore};
@@ -11,7 +11,7 @@ use crate::preconditions::unknown_distribution;
 use crate::resources::{File, Gone, Resource};
 
 /// Where the store of a host has a certificate of this name.
-pub(super) fn file_of(place: &Place<'_>, name: &str) -> Option<String> {
+pub(super) fn file_of(place: &HostPlace<'_>, name: &str) -> Option<String> {
     place.facts.distribution().map(|distribution| path(distribution, name))
 }
 
@@ -22,14 +22,14 @@ fn path(distribution: &Distribution, name: &str) -> String {
 
 /// The file, and what programs read made of it: done when that has the certificate.
 pub(super) fn ca_certificate(
-    place: &Place<'_>,
+    place: &HostPlace<'_>,
     entry: &HostResource,
     draft: &mut Draft<'_>,
     (name, content): (&str, Option<&Content>),
 ) -> Result<Steps, Refusal> {
     let distribution = place.facts.distribution().ok_or_else(|| unknown_distribution(place.facts).at(entry.origin.to_string()))?;
     let path = path(distribution, name);
-    let store = TrustStore::of(distribution);
+    let store = TrustStore::for_distribution(distribution);
     let (file, store) = match content {
         Some(content) => {
             can_trust(place, entry, distribution)?;
@@ -49,7 +49,7 @@ pub(super) fn ca_certificate(
 }
 
 /// Refuses a host that has no store of trusted certificates, and is to get none. In a cluster that is a condition of its own.
-fn can_trust(place: &Place<'_>, entry: &HostResource, distribution: &Distribution) -> Result<(), Refusal> {
+fn can_trust(place: &HostPlace<'_>, entry: &HostResource, distribution: &Distribution) -> Result<(), Refusal> {
     let program = distribution.trust.program;
     let package = (distribution.package_of)(program);
     let comes = |other: &HostResource| matches!(&other.wish, Wish::Package { names } if names.iter().any(|name| name == package));

@@ -75,7 +75,7 @@ impl<'a> Environment<'a> {
     /// Of the daemon. What a user says counts before what stands here.
     pub(super) fn node(&self) -> Value {
         let calico = &self.cluster.settings.calico;
-        let method = |said: &Option<String>| said.clone().unwrap_or_else(|| "kubernetes-internal-ip".to_owned());
+        let method = |setting: &Option<String>| setting.clone().unwrap_or_else(|| "kubernetes-internal-ip".to_owned());
         let bgp = calico.backend == CalicoBackend::Bird;
         let mut pairs = vec![
             ("DATASTORE_TYPE", "kubernetes".to_owned()),
@@ -147,8 +147,9 @@ impl<'a> Environment<'a> {
             pairs.extend([("FELIX_VXLANPORT", calico.vxlan_port.to_string()), ("FELIX_VXLANVNI", calico.vxlan_vni.to_string())]);
         }
         if let Some(mtu) = mtu_of_pods(self.cluster) {
-            let of = if calico.vxlan == Tunnel::Never { ["FELIX_IPINIPMTU"].as_slice() } else { &["FELIX_VXLANMTU", "FELIX_VXLANMTUV6"] };
-            pairs.extend(of.iter().map(|name| (*name, mtu.to_string())));
+            let names =
+                if calico.vxlan == Tunnel::Never { ["FELIX_IPINIPMTU"].as_slice() } else { &["FELIX_VXLANMTU", "FELIX_VXLANMTUV6"] };
+            pairs.extend(names.iter().map(|name| (*name, mtu.to_string())));
         }
         pairs
     }

@@ -8,11 +8,11 @@ use kok_crds::model::{Cluster, Encryption, Host, KmsPlugin};
 use super::super::make::Seen;
 use super::super::refusal::Refusal;
 use super::super::rotate_key::{KeyStage, at, keys, reaches};
-use crate::encryption::{Layout, Provider, Target};
+use crate::encryption::{Layout, LayoutTarget, Provider};
 
 /// As what API servers are started before anything else, where that is not yet how the file asks for it: they encrypt as they did, and reach the plugin that
 /// they are led to, or that what they have to read is encrypted by. What they have in their files counts, and is not touched.
-pub(super) fn before(cluster: &Cluster, target: &Target, seen: &Seen) -> Option<Encryption> {
+pub(super) fn before(cluster: &Cluster, target: &LayoutTarget, seen: &Seen) -> Option<Encryption> {
     let wanted = &cluster.settings.security.encryption;
     let layouts = || cluster.control_planes().map(|host| &keys(seen, host).layout);
     let Some(plugin) = target.plugin() else {
@@ -54,7 +54,7 @@ pub(super) fn other_folder(cluster: &Cluster, seen: &Seen) -> Option<Refusal> {
 }
 
 /// A plugin that would stand in two entries of a file on the way: who encrypts and what is encrypted can't change at once then.
-pub(super) fn twice(cluster: &Cluster, seen: &Seen, target: &Target) -> Option<Refusal> {
+pub(super) fn twice(cluster: &Cluster, seen: &Seen, target: &LayoutTarget) -> Option<Refusal> {
     let (host, plugin) = cluster.control_planes().find_map(|host| Some((host, named_twice(&keys(seen, host).layout, target)?)))?;
     let layout = &keys(seen, host).layout;
     let resources = match layout.is_empty() {
@@ -68,7 +68,7 @@ pub(super) fn twice(cluster: &Cluster, seen: &Seen, target: &Target) -> Option<R
     )))
 }
 
-fn named_twice(layout: &Layout, target: &Target) -> Option<String> {
+fn named_twice(layout: &Layout, target: &LayoutTarget) -> Option<String> {
     let (mut layout, mut stage) = (layout.clone(), Some(KeyStage::Laid));
     while let Some(now) = stage {
         layout = layout.after(target, now);

@@ -78,7 +78,7 @@ fn two_writers_of_one_path_are_found_on_one_host_and_not_on_two() {
 fn an_edge_without_a_reason_is_found() {
     for nothing in ["", "  "] {
         let findings = lint(&plan(|_, _| {}, Reason::Because(nothing)));
-        assert_eq!(findings, [Finding { step: "a/test/one".to_owned(), rule: "comes after a/test/two without a reason".to_owned() }]);
+        assert_eq!(findings, [LintFinding { step: "a/test/one".to_owned(), rule: "comes after a/test/two without a reason".to_owned() }]);
     }
 }
 

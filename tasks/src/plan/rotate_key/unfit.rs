@@ -35,8 +35,8 @@ pub(super) fn refused(cluster: &Cluster, seen: &Seen) -> Vec<Refusal> {
 pub(in super::super) fn silent(seen: &Seen, host: &Host) -> Option<Refusal> {
     match &seen.observations(&host.name).api_server {
         Some(ApiServerState::Ready) => None,
-        Some(ApiServerState::NotReady(said)) => {
-            let refusal = at(host, "its API server is not ready, and has to read the new key").because(said.trim().to_owned());
+        Some(ApiServerState::NotReady(output)) => {
+            let refusal = at(host, "its API server is not ready, and has to read the new key").because(output.trim().to_owned());
             Some(refusal.hint("see `kokctl status`, and mend it first").passing())
         }
         Some(ApiServerState::Absent) | None => {

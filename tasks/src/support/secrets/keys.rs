@@ -23,14 +23,14 @@ struct Patterns {
 }
 
 static PATTERNS: LazyLock<Option<Patterns>> = LazyLock::new(|| {
-    let of = |pattern: &str| Regex::new(pattern).ok();
+    let regex = |pattern: &str| Regex::new(pattern).ok();
     Some(Patterns {
-        begin: of("-----BEGIN [A-Z ]*PRIVATE KEY-----")?,
-        end: of("-----END [A-Z ]*PRIVATE KEY-----")?,
-        rest: of(r"(?m)(?:^.*[A-Za-z0-9+/=]{16,}[ \r]*\n)*(?:^.*[A-Za-z0-9+/=][ \r]*\n)?.*-----END [A-Z ]*PRIVATE KEY-----")?,
-        line: of(r"^\s*[A-Za-z0-9+/=]+\s*$|[A-Za-z0-9+/=]{32,}")?,
-        long: of("[A-Za-z0-9+/=]{32,}")?,
-        head: of(r"^\s*(?:Proc-Type|DEK-Info|Comment|Version): ")?,
+        begin: regex("-----BEGIN [A-Z ]*PRIVATE KEY-----")?,
+        end: regex("-----END [A-Z ]*PRIVATE KEY-----")?,
+        rest: regex(r"(?m)(?:^.*[A-Za-z0-9+/=]{16,}[ \r]*\n)*(?:^.*[A-Za-z0-9+/=][ \r]*\n)?.*-----END [A-Z ]*PRIVATE KEY-----")?,
+        line: regex(r"^\s*[A-Za-z0-9+/=]+\s*$|[A-Za-z0-9+/=]{32,}")?,
+        long: regex("[A-Za-z0-9+/=]{32,}")?,
+        head: regex(r"^\s*(?:Proc-Type|DEK-Info|Comment|Version): ")?,
     })
 });
 

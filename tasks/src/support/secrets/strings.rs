@@ -5,11 +5,11 @@ use std::ops::Range;
 /// A string with its quotes, and what it says.
 pub(super) struct Quoted {
     pub(super) place: Range<usize>,
-    said: String,
+    value: String,
 }
 
 /// What stands in double quotes on a line. A quote after a backslash begins none, and of what is no JSON nobody can tell what it says.
-pub(super) fn of(text: &str) -> Vec<Quoted> {
+pub(super) fn quoted_strings(text: &str) -> Vec<Quoted> {
     let (mut found, mut begun, mut escaped) = (Vec::new(), None, false);
     for (at, byte) in text.bytes().enumerate() {
         match (byte, begun) {
@@ -17,8 +17,8 @@ pub(super) fn of(text: &str) -> Vec<Quoted> {
             (b'"', None) if !escaped => begun = Some(at),
             (b'"', Some(from)) if !escaped => {
                 let place = from..at + 1;
-                let said = text.get(place.clone()).and_then(|string| serde_json::from_str::<String>(string).ok());
-                found.extend(said.map(|said| Quoted { place, said }));
+                let value = text.get(place.clone()).and_then(|string| serde_json::from_str::<String>(string).ok());
+                found.extend(value.map(|value| Quoted { place, value }));
                 begun = None;
             }
             _ => {}
@@ -31,9 +31,9 @@ pub(super) fn of(text: &str) -> Vec<Quoted> {
 /// A text in which each string says what `change` makes of it.
 pub(super) fn each(text: &str, change: impl Fn(&str) -> String) -> String {
     let (mut changed, mut done) = (String::with_capacity(text.len()), 0);
-    for Quoted { place, said } in of(text) {
-        let becomes = change(&said);
-        if becomes == said {
+    for Quoted { place, value } in quoted_strings(text) {
+        let becomes = change(&value);
+        if becomes == value {
             continue;
         }
         changed.push_str(text.get(done..place.start).unwrap_or_default());

@@ -7,7 +7,7 @@ use std::sync::LazyLock;
 
 use regex::{Captures, Regex};
 
-use self::place::Place;
+use self::place::NamedPlace;
 use super::{LEFT_OUT, strings};
 
 /// What a value is called that nobody else may know. Whatever stands before it belongs to its name, as in `DB_PASSWORD` or `--discovery-token`.
@@ -35,13 +35,13 @@ static PATTERNS: LazyLock<Option<Patterns>> = LazyLock::new(|| {
 /// A text without such values. What stands whole in a string was looked at as what the string says.
 pub(super) fn without(text: &str) -> String {
     let Some(Patterns { named, option, user }) = PATTERNS.as_ref() else { return LEFT_OUT.to_owned() };
-    let text = each(named, text, |text, found| Place::named(text, found));
-    let text = each(option, &text, |_, found| Some(Place::word(found.get(0)?.end())));
-    each(user, &text, |_, found| Some(Place::word(found.name("value")?.start())))
+    let text = each(named, text, |text, found| NamedPlace::named(text, found));
+    let text = each(option, &text, |_, found| Some(NamedPlace::word(found.get(0)?.end())));
+    each(user, &text, |_, found| Some(NamedPlace::word(found.name("value")?.start())))
 }
 
-fn each(pattern: &Regex, text: &str, place: impl for<'a> Fn(&'a str, &Captures<'a>) -> Option<Place<'a>>) -> String {
-    let strings = strings::of(text);
+fn each(pattern: &Regex, text: &str, place: impl for<'a> Fn(&'a str, &Captures<'a>) -> Option<NamedPlace<'a>>) -> String {
+    let strings = strings::quoted_strings(text);
     let (mut kept, mut done, mut from) = (String::with_capacity(text.len()), 0, 0);
     while let Some(found) = pattern.captures_at(text, from) {
         let Some(whole) = found.get(0) else { break };

@@ -61,7 +61,7 @@ fn hear(seen: &mut Seen, on: &str, about: &str, said: &str) {
 }
 
 fn states(seen: &Seen) -> Vec<MemberState> {
-    View::of(&cluster(), seen).members.iter().map(|member| member.state).collect()
+    View::from_seen(&cluster(), seen).members.iter().map(|member| member.state).collect()
 }
 
 fn silent() -> Option<EtcdState> {
@@ -72,7 +72,7 @@ use MemberState::{Alarmed, Dead, Doubtful, Healthy, Unstarted};
 
 #[test]
 fn members_that_answer_are_healthy_and_one_leads() {
-    let view = View::of(&cluster(), &seen_with(&[]));
+    let view = View::from_seen(&cluster(), &seen_with(&[]));
     assert_eq!(view.lists, Lists::Agree);
     assert_eq!(view.members.iter().map(|member| member.host.as_deref().unwrap()).collect::<Vec<_>>(), NAMES);
     assert_eq!(
@@ -130,7 +130,7 @@ fn alarms_are_of_the_member_that_they_name() {
 fn lists_that_differ_and_other_clusters_are_seen() {
     let mut other = says(1);
     other.members.pop();
-    let lists = |member: EtcdMember| View::of(&cluster(), &seen_with(&[("cp2", Some(EtcdState::Ready(member)))])).lists;
+    let lists = |member: EtcdMember| View::from_seen(&cluster(), &seen_with(&[("cp2", Some(EtcdState::Ready(member)))])).lists;
     assert_eq!(lists(other), Lists::Differ(NAMES.map(str::to_owned).into()));
     assert_eq!(lists(EtcdMember { cluster_id: "8".to_owned(), ..says(1) }), Lists::Differ(NAMES.map(str::to_owned).into()));
 }
@@ -145,7 +145,7 @@ fn learners_their_lag_and_members_that_never_started_are_seen() {
     let well = |place: usize, is_started: bool| Some(EtcdState::Ready(EtcdMember { members: list(is_started), ..says(place) }));
     let learner = EtcdMember { is_learner: true, applied_index: 3_000, members: list(true), ..says(2) };
     let seen = seen_with(&[("cp1", well(0, true)), ("cp2", well(1, true)), ("cp3", Some(EtcdState::Ready(learner)))]);
-    let view = View::of(&cluster(), &seen);
+    let view = View::from_seen(&cluster(), &seen);
     assert_eq!((view.members[2].learner, view.members[2].behind, view.members[2].state), (true, 2_000, Healthy));
     let seen = seen_with(&[("cp1", well(0, false)), ("cp2", well(1, false)), ("cp3", Some(EtcdState::Absent))]);
     assert_eq!(states(&seen), [Healthy, Healthy, Unstarted]);
@@ -158,7 +158,7 @@ fn a_learner_whose_host_is_away_is_waited_for_no_longer_than_a_host_is() {
     list[2].is_learner = true;
     let well = |place: usize| Some(EtcdState::Ready(EtcdMember { members: list.clone(), ..says(place) }));
     let promote = Disruption::Promote { host: "cp3".to_owned() };
-    let ruling = |seen: &Seen| gate(&promote, Need::Wanted, &View::of(&cluster(), seen));
+    let ruling = |seen: &Seen| gate(&promote, Need::Wanted, &View::from_seen(&cluster(), seen));
     let starting = seen_with(&[("cp1", well(0)), ("cp2", well(1)), ("cp3", silent())]);
     let Ruling::Wait(cause) = ruling(&starting) else { panic!("it may come up") };
     assert_eq!((cause.patience(), cause), (None, Cause::NotWell("cp3".to_owned())));
@@ -173,7 +173,7 @@ fn a_learner_whose_host_is_away_is_waited_for_no_longer_than_a_host_is() {
 #[test]
 fn before_there_is_a_list_nothing_votes() {
     let seen = seen_with(&[("cp1", silent()), ("cp2", Some(EtcdState::Absent)), ("cp3", silent())]);
-    let view = View::of(&cluster(), &seen);
+    let view = View::from_seen(&cluster(), &seen);
     assert_eq!(view.members.len(), 2);
     for name in NAMES {
         assert_eq!(gate(&Disruption::RestartMember { host: name.to_owned() }, Need::Repair, &view), Ruling::Allow);
@@ -186,7 +186,7 @@ fn api_servers_count_by_their_own_word_and_by_that_of_others() {
     let at = |name: &str| api_server_url(&cluster(), cluster().host(name).unwrap());
     let api_endpoints = BTreeMap::from([(at("cp2"), ApiServerState::Ready), (at("cp3"), ApiServerState::NotReady("refused".to_owned()))]);
     seen.add_observations("cp1", Observations { api_server: Some(ApiServerState::Ready), api_endpoints, ..Observations::default() });
-    let ready: Vec<bool> = View::of(&cluster(), &seen).planes.iter().map(|plane| plane.ready).collect();
+    let ready: Vec<bool> = View::from_seen(&cluster(), &seen).planes.iter().map(|plane| plane.ready).collect();
     assert_eq!(ready, [true, true, false]);
 }
 
@@ -199,10 +199,10 @@ fn nodes_are_those_of_the_first_api_server_that_answers() {
     let kubernetes = KubernetesState::Ready { nodes: nodes.into(), objects: BTreeMap::new(), bootstrap_tokens: Vec::new() };
     let say = |kubernetes: KubernetesState| Observations { kubernetes: Some(kubernetes), ..Observations::default() };
     seen.add_observations("cp1", say(KubernetesState::NotReady("refused".to_owned())));
-    assert_eq!(View::of(&cluster(), &seen).nodes, []);
+    assert_eq!(View::from_seen(&cluster(), &seen).nodes, []);
     seen.add_observations("cp2", say(kubernetes));
     seen.add_unreachable("worker2");
-    let view = View::of(&cluster(), &seen);
+    let view = View::from_seen(&cluster(), &seen);
     let lives: Vec<(&str, bool)> = view.nodes.iter().map(|node| (node.host.as_str(), node.available)).collect();
     assert_eq!(lives, [("cp1", true), ("worker1", true), ("worker2", false)], "unreachable is unavailable");
     let availability = |cordon: Cordon| {
@@ -210,7 +210,7 @@ fn nodes_are_those_of_the_first_api_server_that_answers() {
         let nodes = [("worker1".to_owned(), node)].into();
         let mut seen = Seen::default();
         seen.add_observations("cp1", say(KubernetesState::Ready { nodes, objects: BTreeMap::new(), bootstrap_tokens: Vec::new() }));
-        View::of(&cluster(), &seen).nodes[0].available
+        View::from_seen(&cluster(), &seen).nodes[0].available
     };
     assert!(!availability(Cordon::Ours(Cordoner::Run)), "a run has taken it away, and may do more there");
     assert!([Cordon::None, Cordon::Others, Cordon::Ours(Cordoner::Word)].into_iter().all(availability));

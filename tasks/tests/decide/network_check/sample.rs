@@ -6,10 +6,10 @@ use std::time::Duration;
 use kok_tasks::observe::{
     KubernetesObject, KubernetesState, NOT_ASKED, NodeState, Observations, network_check_script, section_marker, sections,
 };
-use kok_tasks::operations::{NetworkCheck, Operation, Stage, askers};
+use kok_tasks::operations::{NetworkCheck, NetworkCheckStage, Operation, askers};
 use serde_json::json;
 
-use crate::operations::{ready, said};
+use crate::operations::{diff_text, ready};
 use crate::support::nonce;
 use crate::support::shell::{SHELLS, run};
 
@@ -98,7 +98,14 @@ fn answers(asked: &str, nodes: &[String]) -> Vec<serde_json::Value> {
 
 fn check(nodes: &[String], askers: &[String]) -> Operation {
     let (nodes, askers) = (nodes.to_vec(), askers.to_vec());
-    Operation::NetworkCheck(NetworkCheck { stage: Stage::Answer, network: "sum".into(), nodes, askers, families: 2, proxy: true })
+    Operation::NetworkCheck(NetworkCheck {
+        stage: NetworkCheckStage::Answer,
+        network: "sum".into(),
+        nodes,
+        askers,
+        families: 2,
+        proxy: true,
+    })
 }
 
 fn seen(reports: BTreeMap<String, String>) -> Observations {
@@ -129,7 +136,7 @@ fn every_pod_of_a_thousand_is_asked_by_three_others_and_those_that_ask_by_each_o
         }
         let text = |answers: &Vec<_>| serde_json::Value::from(answers.clone()).to_string();
         let said_of = |answered: &BTreeMap<String, Vec<_>>| {
-            said(&check(&nodes, &askers), &seen(answered.iter().map(|(node, answers)| (node.clone(), text(answers))).collect()))
+            diff_text(&check(&nodes, &askers), &seen(answered.iter().map(|(node, answers)| (node.clone(), text(answers))).collect()))
         };
         assert_eq!(said_of(&answered), "same");
         let mut less = answered.clone();
@@ -165,7 +172,7 @@ fn when_nobody_answers_the_rest_is_not_asked_and_is_not_blamed() {
             "the pods of the nodes {names} could not be asked; of the first: context deadline exceeded; there was no time left to ask {} more",
             late.len()
         );
-        assert_eq!(said(&check(&nodes, &askers), &seen(reports)), expected);
+        assert_eq!(diff_text(&check(&nodes, &askers), &seen(reports)), expected);
     }
 }
 
@@ -195,7 +202,7 @@ fn where_there_is_curl_each_pod_is_asked_once() {
 fn a_control_plane_that_is_too_slow_to_ask_is_called_that() {
     let nodes = names(3);
     let reports = nodes.iter().map(|node| (node.clone(), format!("{NOT_ASKED}\n"))).collect();
-    assert_eq!(said(&check(&nodes, &nodes), &seen(reports)), "there was no time to ask 3 of 3 pods: this control plane is slow");
+    assert_eq!(diff_text(&check(&nodes, &nodes), &seen(reports)), "there was no time to ask 3 of 3 pods: this control plane is slow");
     // A pod on a host that is no node of the file is asked, and asks nobody.
     for shell in SHELLS {
         let asked = self::reports(shell, &names(4), &nodes, "echo \"$*\"", 600);

@@ -5,7 +5,7 @@ use kok_tasks::plan::{Choice, Selection};
 use proptest::prelude::*;
 
 use super::{MEMBERS, TEXT, bare, refused, stop};
-use crate::bootstrap::{advance, told};
+use crate::bootstrap::{advance, refusal_text};
 use crate::bootstrap_mixes::is_gone_on_with_or_refused;
 use crate::support::host::Host;
 use crate::support::world::World;
@@ -135,7 +135,7 @@ fn what_somebody_removed_by_hand_is_put_back() {
         if manifest {
             assert!(world.host("cp2").paths.remove(MANIFEST).is_some());
         }
-        let plan = world.try_plan().unwrap_or_else(|refusals| panic!("{}", told(&refusals)));
+        let plan = world.try_plan().unwrap_or_else(|refusals| panic!("{}", refusal_text(&refusals)));
         assert!(plan.changes().any(|(step, _)| step.id.as_str().starts_with("cp2/control-plane/m")));
         assert!(world.converge().plan().is_empty());
     }
@@ -148,7 +148,7 @@ fn what_somebody_removed_by_hand_is_put_back() {
 fn a_silent_cluster_knows_its_control_planes_by_their_files() {
     let mut world = bare().converge();
     MEMBERS.into_iter().for_each(|name| stop(&mut world, name));
-    assert!(world.try_plan().is_ok(), "{}", told(&world.try_plan().unwrap_err()));
+    assert!(world.try_plan().is_ok(), "{}", refusal_text(&world.try_plan().unwrap_err()));
     let mut promoted = world.clone();
     edited(&mut promoted, TEXT, WORKER, &WORKER.replace("worker]", "control-plane]"));
     assert!(refused(&promoted).contains("worker1 is a worker of the cluster"), "{}", refused(&promoted));
@@ -162,7 +162,7 @@ fn a_control_plane_without_files_is_no_new_one_while_the_cluster_is_silent() {
     let mut world = bare().converge();
     MEMBERS.into_iter().for_each(|name| stop(&mut world, name));
     world.hosts.insert("cp2".into(), Host::bare("cp2"));
-    assert!(world.try_plan().is_ok(), "{}", told(&world.try_plan().unwrap_err()));
+    assert!(world.try_plan().is_ok(), "{}", refusal_text(&world.try_plan().unwrap_err()));
     let newer = |names: &str| format!("1780000001\n{names}\n");
     world.host("cp1").write(FOUNDED, 0o600, &newer("cp1"));
     assert!(refused(&world).contains("cp2 can't become a control plane now"), "{}", refused(&world));
@@ -205,7 +205,7 @@ fn a_host_that_is_not_asked_is_known_by_its_node() {
     let third = another("cp3", "10.20.0.17");
     edited(&mut world, &of_three(), &third, &third.replace("control-plane", "worker"));
     let refusals = limited(&world).unwrap_err();
-    assert!(told(&refusals).contains("cp3 was set up as a control plane"), "{}", told(&refusals));
+    assert!(refusal_text(&refusals).contains("cp3 was set up as a control plane"), "{}", refusal_text(&refusals));
 }
 
 #[test]
@@ -214,7 +214,7 @@ fn a_cluster_that_says_nothing_of_its_founding_has_those_that_there_are() {
     // As after an upload by kubeadm itself.
     let map = world.api.objects.get_mut("ConfigMap/kube-system/kubeadm-config").unwrap();
     map["metadata"]["annotations"] = serde_json::json!({});
-    let plan = world.try_plan().unwrap_or_else(|refusals| panic!("{}", told(&refusals)));
+    let plan = world.try_plan().unwrap_or_else(|refusals| panic!("{}", refusal_text(&refusals)));
     assert!(plan.change(&step_id("cp1", "control-plane", "uploaded")).is_some());
     edited(&mut world, TEXT, CP2, &format!("{CP2}\n    - {}", another("cp3", "10.20.0.17")));
     // As after `kubeadm join --control-plane`.
@@ -223,7 +223,7 @@ fn a_cluster_that_says_nothing_of_its_founding_has_those_that_there_are() {
     world.host("cp3").write(MANIFEST, 0o600, "theirs");
     let node = NodeState { labels: [(LABEL.to_owned(), String::new())].into(), ..NodeState::default() };
     world.api.nodes.insert("cp3".into(), node);
-    let said = world.try_plan().map(|_| String::new()).unwrap_or_else(|refusals| told(&refusals));
+    let said = world.try_plan().map(|_| String::new()).unwrap_or_else(|refusals| refusal_text(&refusals));
     assert!(!said.contains("control plane is an operation"), "{said}");
 }
 
@@ -296,7 +296,7 @@ proptest! {
             is_gone_on_with_or_refused(world, wrong)?;
         } else {
             // The model has the certificates of those control planes alone that a world was begun with.
-            prop_assert!(world.try_plan().is_ok(), "{}", told(&world.try_plan().unwrap_err()));
+            prop_assert!(world.try_plan().is_ok(), "{}", refusal_text(&world.try_plan().unwrap_err()));
         }
     }
 }

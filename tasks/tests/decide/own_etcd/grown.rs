@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use kok_tasks::gate::Disruption;
 use kok_tasks::plan::{Choice, Plan, Selection};
 
-use super::{MEMBERS, TEXT, advance, refused, stop, told};
+use super::{MEMBERS, TEXT, advance, refusal_debug, refused, stop};
 use crate::support::world::World;
 use crate::support::{cluster_of, own_etcd_of_five, step_id};
 
@@ -131,11 +131,11 @@ fn the_members_that_are_there_are_asked_for_a_part_too() {
         let selection = Selection::new(Choice { only: &[], skip: &[], limit: &limit }, &world.cluster).unwrap();
         world.plan_of(&selection)
     };
-    let (plan, asked) = limited(&world, "etcd4").unwrap_or_else(|refusals| panic!("{}", told(&refusals)));
+    let (plan, asked) = limited(&world, "etcd4").unwrap_or_else(|refusals| panic!("{}", refusal_debug(&refusals)));
     assert!(asked.contains(&"etcd1".to_owned()), "{asked:?}");
     assert!(plan.change(&step_id("etcd4", "etcd", "promoted")).is_some());
     assert!(plan.changes().all(|(step, _)| step.id.host() == "etcd4"));
-    let said = told(&limited(&world, "cp1").unwrap_err());
+    let said = refusal_debug(&limited(&world, "cp1").unwrap_err());
     assert!(said.contains("etcd4/etcd/member"), "it would be told of members that are none: {said}");
     world.carry_out_all(&plan);
     assert_eq!(world.api.members, ["etcd1", "etcd2", "etcd3", "etcd4"]);
@@ -168,7 +168,7 @@ fn beside_two_members_a_third_one_comes_first() {
 fn members_of_a_cluster_that_has_grown_are_started_whatever_their_lists_say() {
     let mut world = five();
     ALL.into_iter().for_each(|name| stop(&mut world, name));
-    let plan = world.try_plan().unwrap_or_else(|refusals| panic!("{}", told(&refusals)));
+    let plan = world.try_plan().unwrap_or_else(|refusals| panic!("{}", refusal_debug(&refusals)));
     for name in ALL {
         assert!(plan.change(&step_id(name, "etcd", "service")).is_some(), "{name}");
         assert!(plan.change(&step_id(name, "etcd", "configuration")).is_none(), "{name}");

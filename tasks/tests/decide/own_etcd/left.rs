@@ -6,7 +6,7 @@ use kok_tasks::gate::{Disruption, Removal};
 use kok_tasks::plan::Plan;
 
 use super::grown::five;
-use super::{DATA, bare, refused, told};
+use super::{DATA, bare, refusal_debug, refused};
 use crate::leave_members::{leaving, order};
 use crate::present;
 use crate::support::world::World;
@@ -73,7 +73,7 @@ fn a_removal_that_is_cut_off_anywhere_is_gone_on_with() {
         let mut world = begun.clone();
         let plan = leaving(&world, &hosts, (&[], false)).unwrap();
         world.carry_out_some(&plan, most);
-        let rest = leaving(&world, &hosts, (&[], false)).unwrap_or_else(|refusals| panic!("after {most}: {}", told(&refusals)));
+        let rest = leaving(&world, &hosts, (&[], false)).unwrap_or_else(|refusals| panic!("after {most}: {}", refusal_debug(&refusals)));
         world.carry_out_all(&rest);
         assert_eq!(members(&world), ["etcd2", "etcd3", "etcd4"].into(), "after {most}");
         assert!(!world.api.nodes.contains_key("etcd5"));
@@ -84,13 +84,13 @@ fn a_removal_that_is_cut_off_anywhere_is_gone_on_with() {
 #[test]
 fn what_leaves_too_few_is_refused() {
     let world = five();
-    let said = told(&leaving(&world, &["etcd2"], (&[], false)).unwrap_err());
+    let said = refusal_debug(&leaving(&world, &["etcd2"], (&[], false)).unwrap_err());
     assert!(said.contains("etcd would be left with 4 members") && said.contains("name another member, too"), "{said}");
-    let said = told(&leaving(&world, &["etcd9"], (&["etcd9"], true)).err().unwrap_or_default());
+    let said = refusal_debug(&leaving(&world, &["etcd9"], (&["etcd9"], true)).err().unwrap_or_default());
     assert_eq!(said, "", "nobody knows of it");
     let mut without_line = world.clone();
     without_line.cluster = without(&own_etcd_of_five(), &["etcd3", "etcd4"]);
-    let said = told(&leaving(&without_line, &["etcd4"], (&["etcd4"], true)).unwrap_err());
+    let said = refusal_debug(&leaving(&without_line, &["etcd4"], (&["etcd4"], true)).unwrap_err());
     assert!(
         said.contains("etcd4 is a member of etcd, and the file has no such host") && said.contains("put the line of etcd4 back"),
         "{said}"
@@ -107,7 +107,7 @@ fn no_api_server_is_left_without_a_member_that_it_knows() {
     };
     let manifest = "/etc/kubernetes/manifests/kube-apiserver.yaml";
     world.host("cp2").write(manifest, 0o600, &servers(14, 16));
-    let said = told(&leaving(&world, &["etcd1", "etcd2", "etcd3"], (&[], true)).unwrap_err());
+    let said = refusal_debug(&leaving(&world, &["etcd1", "etcd2", "etcd3"], (&[], true)).unwrap_err());
     assert!(said.contains("the API server of cp2 would know no member of etcd that works") && said.contains("`kokctl apply`"), "{said}");
     assert!(leaving(&world, &["etcd1", "etcd2"], (&[], true)).is_ok());
     world.host("cp2").write(manifest, 0o600, &servers(14, 17));
@@ -179,7 +179,7 @@ fn nobody_removes_the_address_that_all_ask() {
     let map = world.api.objects.get_mut("ConfigMap/kube-system/kubeadm-config").unwrap();
     let text = map["data"]["ClusterConfiguration"].as_str().unwrap().replace("lb-apiserver.kubernetes.local:6443", "10.20.0.11:6443");
     map["data"]["ClusterConfiguration"] = text.into();
-    let said = told(&leaving(&world, &["cp1"], (&[], true)).unwrap_err());
+    let said = refusal_debug(&leaving(&world, &["cp1"], (&[], true)).unwrap_err());
     assert!(said.contains("the whole cluster asks the API at the address of cp1"), "{said}");
 }
 
@@ -207,7 +207,7 @@ fn nobody_leaves_where_those_that_stay_would_not_be_enough() {
     for dead in ["etcd3", "etcd4"] {
         world.leave_host(dead);
     }
-    let said = told(&leaving(&world, &["etcd2"], (&[], true)).unwrap_err());
+    let said = refusal_debug(&leaving(&world, &["etcd2"], (&[], true)).unwrap_err());
     assert!(said.contains("of the 4 members that etcd would be left with 2 would vote, and 3 have to"), "{said}");
     assert!(said.contains("on etcd3, etcd4 it does not work"), "{said}");
     assert!(leaving(&world, &["etcd3"], (&["etcd3"], true)).is_ok(), "a dead one makes it better");

@@ -81,9 +81,9 @@ mkdir -p "$to/member/snap" "$to/member/wal"
 const NSENTER: &str = "#!/bin/sh\nexec \"ROOT/bin/ctr\" -n k8s.io tasks exec \"$@\"\n";
 
 /// A control plane below a folder, and whether its member is a unit.
-pub(super) struct Host(pub(super) Folder, pub(super) bool);
+pub(super) struct ScriptHost(pub(super) Folder, pub(super) bool);
 
-impl Host {
+impl ScriptHost {
     pub(super) fn new() -> Self {
         Self::with(false)
     }

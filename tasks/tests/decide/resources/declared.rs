@@ -86,9 +86,9 @@ fn a_line_shows_what_it_replaces() {
     let line = Resource::Line(Line { path: "/f".to_owned(), line: "Port 23".to_owned(), starts_with: Some("Port ".to_owned()) });
     let piece = Piece::Line { path: "/f".to_owned(), line: "Port 23".to_owned(), starts_with: Some("Port ".to_owned()) };
     let seen = |said: &str| Observations { pieces: [(piece.clone(), said.to_owned())].into(), ..Observations::default() };
-    assert_eq!(said(&line, &Observations::default()), "unseen");
-    assert_eq!(said(&line, &seen("= 1\n")), "same");
-    assert_eq!(said(&line, &seen("")), "add because the line is missing");
+    assert_eq!(diff_text(&line, &Observations::default()), "unseen");
+    assert_eq!(diff_text(&line, &seen("= 1\n")), "same");
+    assert_eq!(diff_text(&line, &seen("")), "add because the line is missing");
     let Verdict::Differs(change) = line.diff(&seen("- Port 22\n= 0\n")) else { panic!("nothing to do") };
     assert_eq!(change.diff.as_deref(), Some("--- /f (host)\n+++ /f (desired)\n@@ -1 +1 @@\n-Port 22\n+Port 23\n"));
 }
@@ -123,14 +123,14 @@ fn owners_are_compared_by_their_numbers() {
     let owner = |user: &str, group: Option<&str>| Owner { user: user.to_owned(), group: group.map(str::to_owned) };
     let file = |owner| Resource::File(File::text("/f", "x").owned(owner));
     let mut seen = at("/f", Some(Metadata { user: 7, group: 9, ..metadata(Kind::File, 0o644, "x") }));
-    assert_eq!(said(&file(owner("7", Some("9"))), &seen), "same");
-    assert_eq!(said(&file(owner("app", Some("web"))), &seen), "unseen");
+    assert_eq!(diff_text(&file(owner("7", Some("9"))), &seen), "same");
+    assert_eq!(diff_text(&file(owner("app", Some("web"))), &seen), "unseen");
     seen.pieces = [(Piece::User("app".to_owned()), String::new()), (Piece::Group("web".to_owned()), "web:x:9:\n".to_owned())].into();
-    assert_eq!(said(&file(owner("app", Some("web"))), &seen), "set mode 0644 and owner app:web because there is no user app yet");
+    assert_eq!(diff_text(&file(owner("app", Some("web"))), &seen), "set mode 0644 and owner app:web because there is no user app yet");
     seen.pieces.insert(Piece::User("app".to_owned()), "app:x:7:9::/:/bin/sh".to_owned());
-    assert_eq!(said(&file(owner("app", Some("web"))), &seen), "same");
-    assert_eq!(said(&file(owner("app", None)), &seen), "same", "the user's own group");
-    assert_eq!(said(&file(owner("root", None)), &seen), "set mode 0644 and owner root because it has mode 0644 and owner 7:9");
+    assert_eq!(diff_text(&file(owner("app", Some("web"))), &seen), "same");
+    assert_eq!(diff_text(&file(owner("app", None)), &seen), "same", "the user's own group");
+    assert_eq!(diff_text(&file(owner("root", None)), &seen), "set mode 0644 and owner root because it has mode 0644 and owner 7:9");
 }
 
 fn account(name: &str) -> Account {
@@ -146,10 +146,10 @@ fn a_user_is_compared_by_what_is_said_of_it() {
     let user = |account| Resource::User(User { account, recorded: false });
     let wanted = Account { shell: Some("/bin/bash".to_owned()), groups: vec!["docker".to_owned()], ..account("app") };
     let line = "app:x:1000:1000::/home/app:/bin/sh";
-    assert_eq!(said(&user(wanted.clone()), &seen("", "docker:x:9:")), "create because it does not exist");
-    assert_eq!(said(&user(wanted.clone()), &seen(line, "docker:x:9:other")), "set because its shell is /bin/sh, it is not in docker");
-    assert_eq!(said(&user(wanted), &seen(&line.replace("/bin/sh", "/bin/bash"), "docker:x:9:other,app")), "same");
-    assert_eq!(said(&user(account("app")), &seen(line, "")), "same", "what is not said is as it is");
+    assert_eq!(diff_text(&user(wanted.clone()), &seen("", "docker:x:9:")), "create because it does not exist");
+    assert_eq!(diff_text(&user(wanted.clone()), &seen(line, "docker:x:9:other")), "set because its shell is /bin/sh, it is not in docker");
+    assert_eq!(diff_text(&user(wanted), &seen(&line.replace("/bin/sh", "/bin/bash"), "docker:x:9:other,app")), "same");
+    assert_eq!(diff_text(&user(account("app")), &seen(line, "")), "same", "what is not said is as it is");
 }
 
 #[test]
@@ -166,15 +166,15 @@ fn keys_and_packages_and_groups_are_there_or_made() {
         ..Observations::default()
     };
     let piece = Piece::Key { user: "app".to_owned(), key: "ssh-ed25519 AAAA' me".to_owned() };
-    assert_eq!(said(&key, &answer(&[(piece.clone(), "yes\n")])), "same");
-    assert_eq!(said(&key, &answer(&[(piece, "")])), "add because the user has no such key");
+    assert_eq!(diff_text(&key, &answer(&[(piece.clone(), "yes\n")])), "same");
+    assert_eq!(diff_text(&key, &answer(&[(piece, "")])), "add because the user has no such key");
     let (a, b) = (Piece::Package("a".to_owned()), Piece::Package("b".to_owned()));
-    assert_eq!(said(&packages, &answer(&[(a.clone(), "yes")])), "unseen");
-    assert_eq!(said(&packages, &answer(&[(a.clone(), "yes"), (b.clone(), "")])), "install because b is not installed");
-    assert_eq!(said(&packages, &answer(&[(a, "yes"), (b, "yes")])), "same");
+    assert_eq!(diff_text(&packages, &answer(&[(a.clone(), "yes")])), "unseen");
+    assert_eq!(diff_text(&packages, &answer(&[(a.clone(), "yes"), (b.clone(), "")])), "install because b is not installed");
+    assert_eq!(diff_text(&packages, &answer(&[(a, "yes"), (b, "yes")])), "same");
     let web = Piece::Group("web".to_owned());
-    assert_eq!(said(&group, &answer(&[(web.clone(), "web:x:71:")])), "set to gid 70 because it has gid 71");
-    assert_eq!(said(&group, &answer(&[(web, "web:x:70:")])), "same");
+    assert_eq!(diff_text(&group, &answer(&[(web.clone(), "web:x:71:")])), "set to gid 70 because it has gid 71");
+    assert_eq!(diff_text(&group, &answer(&[(web, "web:x:70:")])), "same");
 }
 
 /// Names of users, groups and packages are asked for with one command each.
@@ -216,6 +216,6 @@ fn units_are_what_is_declared_and_no_more() {
         ((None, None), ("failed", "static"), "same"),
     ] {
         let resource = unit(wanted.0, wanted.1);
-        assert_eq!(said(&resource, &seen(is.0, is.1)), verdict, "{wanted:?} {is:?}");
+        assert_eq!(diff_text(&resource, &seen(is.0, is.1)), verdict, "{wanted:?} {is:?}");
     }
 }

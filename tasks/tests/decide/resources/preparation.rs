@@ -58,7 +58,7 @@ fn only_files_of_ours_are_removed() {
     assert_eq!(folder.names(), ["docker.io", "gone.example", "it's theirs", "quay.io"]);
     assert!(!folder.path("quay.io").join("kokctl").exists() && folder.path("docker.io").join("kokctl").exists());
     let seen = Observations { matching: [(folder.text("*/kokctl"), ["/x/kokctl".to_owned()].into())].into(), ..Observations::default() };
-    assert_eq!(said(&absent(&[], false), &seen), "remove because /x/kokctl is no longer asked for");
+    assert_eq!(diff_text(&absent(&[], false), &seen), "remove because /x/kokctl is no longer asked for");
 }
 
 #[test]
@@ -69,21 +69,21 @@ fn host_settings() {
         contents: file.map(|text| ("/etc/hostname".to_owned(), text.as_bytes().to_vec())).into_iter().collect(),
         ..Observations::default()
     };
-    assert_eq!(said(&name, &Observations::default()), "unseen");
-    assert_eq!(said(&name, &with("w1", Some("w1\n"))), "same");
-    assert_eq!(said(&name, &with("localhost", Some("w1\n"))), "set to w1 because it is localhost");
-    assert_eq!(said(&name, &with("w1", None)), "set to w1 because /etc/hostname says ``, so it would be that after the next start");
+    assert_eq!(diff_text(&name, &Observations::default()), "unseen");
+    assert_eq!(diff_text(&name, &with("w1", Some("w1\n"))), "same");
+    assert_eq!(diff_text(&name, &with("localhost", Some("w1\n"))), "set to w1 because it is localhost");
+    assert_eq!(diff_text(&name, &with("w1", None)), "set to w1 because /etc/hostname says ``, so it would be that after the next start");
 
     let swap = Resource::NoSwap(NoSwap);
     let with = |state: SwapState| Observations { swap: Some(state), ..Observations::default() };
-    assert_eq!(said(&swap, &Observations::default()), "unseen");
-    assert_eq!(said(&swap, &with(SwapState::default())), "same");
+    assert_eq!(diff_text(&swap, &Observations::default()), "unseen");
+    assert_eq!(diff_text(&swap, &with(SwapState::default())), "same");
     let active = SwapState { active: ["/dev/zram0".to_owned()].into(), ..SwapState::default() };
-    assert_eq!(said(&swap, &with(active)), "switch off because /dev/zram0 is in use as swap");
+    assert_eq!(diff_text(&swap, &with(active)), "switch off because /dev/zram0 is in use as swap");
     let line = SwapState { fstab: vec!["/swap none swap sw 0 0".to_owned()], ..SwapState::default() };
-    assert_eq!(said(&swap, &with(line)), "switch off because /etc/fstab would switch it on at the next start: /swap none swap sw 0 0");
+    assert_eq!(diff_text(&swap, &with(line)), "switch off because /etc/fstab would switch it on at the next start: /swap none swap sw 0 0");
     let unit = SwapState { units: ["dev-sda2.swap".to_owned()].into(), ..SwapState::default() };
-    assert_eq!(said(&swap, &with(unit)), "switch off because dev-sda2.swap would switch it on at the next start");
+    assert_eq!(diff_text(&swap, &with(unit)), "switch off because dev-sda2.swap would switch it on at the next start");
 
     let selinux = Resource::Selinux(Selinux { state: SelinuxState::Permissive });
     let with = |now: Option<&str>, configured: Option<&str>| {
@@ -92,15 +92,15 @@ fn host_settings() {
         seen.contents.extend(configured.map(|text| ("/etc/selinux/config".to_owned(), text.as_bytes().to_vec())));
         seen
     };
-    assert_eq!(said(&selinux, &Observations::default()), "unseen");
-    assert_eq!(said(&selinux, &with(None, None)), "same");
-    assert_eq!(said(&selinux, &with(Some("1"), Some("SELINUX=enforcing\n"))), "set to permissive because it enforces its policy");
+    assert_eq!(diff_text(&selinux, &Observations::default()), "unseen");
+    assert_eq!(diff_text(&selinux, &with(None, None)), "same");
+    assert_eq!(diff_text(&selinux, &with(Some("1"), Some("SELINUX=enforcing\n"))), "set to permissive because it enforces its policy");
     assert_eq!(
-        said(&selinux, &with(Some("0"), Some("# x\nSELINUX=enforcing\nSELINUXTYPE=targeted\n"))),
+        diff_text(&selinux, &with(Some("0"), Some("# x\nSELINUX=enforcing\nSELINUXTYPE=targeted\n"))),
         "set to permissive because /etc/selinux/config says enforcing, so it would be that after the next start"
     );
-    assert_eq!(said(&selinux, &with(Some("0"), Some("SELINUX=permissive\n"))), "same");
-    assert_eq!(said(&selinux, &with(None, Some("SELINUX=disabled\n"))), "same");
+    assert_eq!(diff_text(&selinux, &with(Some("0"), Some("SELINUX=permissive\n"))), "same");
+    assert_eq!(diff_text(&selinux, &with(None, Some("SELINUX=disabled\n"))), "same");
 }
 
 #[test]
@@ -110,11 +110,11 @@ fn what_must_not_run_is_stopped() {
         let state = UnitState { load: load.into(), active: active.into(), file: file.into(), ..UnitState::default() };
         Observations { units: [("u.service".to_owned(), state)].into(), ..Observations::default() }
     };
-    assert_eq!(said(&unit, &with("loaded", "active", "enabled")), "stop because it is active");
-    assert_eq!(said(&unit, &with("loaded", "inactive", "enabled")), "stop because it is enabled");
-    assert_eq!(said(&unit, &with("loaded", "inactive", "disabled")), "same");
-    assert_eq!(said(&unit, &with("masked", "inactive", "masked")), "same");
-    assert_eq!(said(&unit, &with("not-found", "inactive", "")), "same");
+    assert_eq!(diff_text(&unit, &with("loaded", "active", "enabled")), "stop because it is active");
+    assert_eq!(diff_text(&unit, &with("loaded", "inactive", "enabled")), "stop because it is enabled");
+    assert_eq!(diff_text(&unit, &with("loaded", "inactive", "disabled")), "same");
+    assert_eq!(diff_text(&unit, &with("masked", "inactive", "masked")), "same");
+    assert_eq!(diff_text(&unit, &with("not-found", "inactive", "")), "same");
 }
 
 #[test]
@@ -130,10 +130,10 @@ fn packages_are_installed_without_questions() {
         Observations { commands, ..Observations::default() }
     };
     let apt = packages(Manager::Apt);
-    assert_eq!(said(&apt, &Observations::default()), "unseen");
-    assert_eq!(said(&apt, &with(&["tar", "iptables", "nft"])), "same");
-    assert_eq!(said(&apt, &with(&["tar", "iptables"])), "install because the command nft is missing");
-    assert_eq!(said(&apt, &with(&["tar"])), "install because the commands iptables, nft are missing");
+    assert_eq!(diff_text(&apt, &Observations::default()), "unseen");
+    assert_eq!(diff_text(&apt, &with(&["tar", "iptables", "nft"])), "same");
+    assert_eq!(diff_text(&apt, &with(&["tar", "iptables"])), "install because the command nft is missing");
+    assert_eq!(diff_text(&apt, &with(&["tar"])), "install because the commands iptables, nft are missing");
     for (manager, wanted) in [
         (
             Manager::Apt,
@@ -157,13 +157,13 @@ fn packages_are_installed_without_questions() {
 
 #[test]
 fn firewalls_are_opened_by_their_own_programs() {
-    let opening = Opening::of(&crate::support::cluster(), &crate::support::cluster().hosts[0], &HostFacts::default());
+    let opening = Opening::for_host(&crate::support::cluster(), &crate::support::cluster().hosts[0], &HostFacts::default());
     let open = Resource::OpenFirewall(OpenFirewall { opening: opening.clone(), zones: ["public".to_owned()].into() });
     let with = |firewall| Observations { firewall: Some(firewall), ..Observations::default() };
-    assert_eq!(said(&open, &with(Firewall::None)), "same");
+    assert_eq!(diff_text(&open, &with(Firewall::None)), "same");
     let ports = &["2379-2380/tcp", "6443/tcp", "10250/tcp", "30000-32767/tcp", "30000-32767/udp", "8472/udp"];
     let firewalld = Firewall::Firewalld(crate::support::firewalld(ports, &["10.233.64.0/18"]));
-    assert_eq!(said(&open, &with(firewalld)), "same");
+    assert_eq!(diff_text(&open, &with(firewalld)), "same");
     let mut zones = crate::support::firewalld(ports, &["10.233.64.0/18"]);
     zones.zones.insert("dmz".to_owned(), kok_tasks::observe::Zone { interfaces: ["eth0".to_owned()].into(), ..Default::default() });
     let elsewhere = Opening { interfaces: ["eth0".to_owned(), "eth1".to_owned()].into(), ..opening };

@@ -1,7 +1,7 @@
 //! A cluster whose encryption is changed, stage by stage, as the engine does it.
 
 use kok_crds::model::Cluster;
-use kok_tasks::encryption::{Provider, Target};
+use kok_tasks::encryption::{LayoutTarget, Provider};
 use kok_tasks::facts::HostFacts;
 use kok_tasks::observe::EncryptionKeys;
 use kok_tasks::plan::{
@@ -43,7 +43,7 @@ pub(crate) fn chosen(world: &World, later: i64) -> Result<EncryptionChange, Vec<
 }
 
 /// The plan of a stage, after all the looks that it asks for.
-pub(crate) fn made(world: &World, target: &Target, stage: KeyStage) -> Plan {
+pub(crate) fn made(world: &World, target: &LayoutTarget, stage: KeyStage) -> Plan {
     let mut seen = seen(world);
     loop {
         match rotate_key(&world.cluster, &KeyRotation { target, stage }, &seen).unwrap() {

@@ -9,9 +9,9 @@ use kok_tasks::drain::{Cordon, judge};
 use kok_tasks::given::without_value;
 use kok_tasks::observe::{NodeState, PodNetwork};
 use kok_tasks::operations::{
-    KeepOut, LetIn, NetworkCheck, Operation, Stage, TOKEN_VALIDITY, TokenKeysReader, VIRTUAL_ROUTER_CHECK_FILE, VIRTUAL_ROUTER_CHECK_UNIT,
-    VIRTUAL_ROUTER_CONFIGURATION, VIRTUAL_ROUTER_FOLDER, VIRTUAL_ROUTER_READ, VIRTUAL_ROUTER_STATE, VIRTUAL_ROUTER_UNIT,
-    VIRTUAL_ROUTER_UNIT_FILE,
+    KeepOut, LetIn, NetworkCheck, NetworkCheckStage, Operation, TOKEN_VALIDITY, TokenKeysReader, VIRTUAL_ROUTER_CHECK_FILE,
+    VIRTUAL_ROUTER_CHECK_UNIT, VIRTUAL_ROUTER_CONFIGURATION, VIRTUAL_ROUTER_FOLDER, VIRTUAL_ROUTER_READ, VIRTUAL_ROUTER_STATE,
+    VIRTUAL_ROUTER_UNIT, VIRTUAL_ROUTER_UNIT_FILE,
 };
 
 use kok_tasks::secret_name::SecretName;
@@ -370,12 +370,12 @@ impl World {
 
     fn network_check(&mut self, host: &str, check: &NetworkCheck) {
         match &check.stage {
-            Stage::Deploy(manifest) => {
+            NetworkCheckStage::Deploy(manifest) => {
                 self.uses_api(host, true);
                 self.api.object("DaemonSet", manifest.namespace, manifest.name, &manifest.sum());
             }
-            Stage::Running(_) | Stage::Answer => {}
-            Stage::Record => {
+            NetworkCheckStage::Running(_) | NetworkCheckStage::Answer => {}
+            NetworkCheckStage::Record => {
                 self.uses_api(host, true);
                 let proven: BTreeMap<&String, &String> = self.api.nodes.iter().map(|(name, node)| (name, &node.uid)).collect();
                 let lines: String = proven.iter().map(|(name, uid)| format!("{name}={uid}\n")).collect();

@@ -64,7 +64,7 @@ fn files_of(cluster: &Cluster, authorities: &Authorities) -> Files {
 }
 
 /// Those of a cluster with as many control planes. One that has more names in its certificates gets its own, which stay until the test ends.
-pub(crate) fn of(cluster: &Cluster) -> &'static Files {
+pub(crate) fn shared_files(cluster: &Cluster) -> &'static Files {
     let more = cluster.external_endpoint().is_some() || cluster.virtual_address().is_some();
     if more || cluster.api_server_port() != API_SERVER_PORT {
         return Box::leak(Box::new(files(cluster)));
@@ -89,18 +89,18 @@ pub(crate) fn with(files: &Files, cluster: &Cluster, kind: AuthorityKind, (trust
     let text = |path: &str| files.values().find_map(|files| files.get(path)).unwrap().clone();
     let pair = |kind| {
         let [certificate, key] = [Material::AuthorityCertificate(kind), Material::AuthorityKey(kind)].map(|it| text(it.path()));
-        Some((certificate, Some(kok_pki::Secret::new(key))))
+        Some((certificate, Some(kok_pki::SecretText::new(key))))
     };
     let found = FoundAuthorities {
         kubernetes: pair(AuthorityKind::Kubernetes),
         etcd: pair(AuthorityKind::Etcd),
         front_proxy: pair(AuthorityKind::FrontProxy),
-        service_account: Some(kok_pki::Secret::new(text("pki/sa.key"))),
+        service_account: Some(kok_pki::SecretText::new(text("pki/sa.key"))),
         token_keys: None,
     };
     let now = OffsetDateTime::from_unix_timestamp(NOW).unwrap();
     let authorities = Authorities::complete(found, &identity::policy(cluster), now, &mut System).unwrap();
-    let authorities = authorities.with(kind, trusted.to_owned(), Some(kok_pki::Secret::new(key.to_owned()))).unwrap();
+    let authorities = authorities.with(kind, trusted.to_owned(), Some(kok_pki::SecretText::new(key.to_owned()))).unwrap();
     Box::leak(Box::new(files_of(cluster, &authorities)))
 }
 
@@ -115,7 +115,7 @@ pub(crate) fn kubelet_file(files: &Files, cluster: &Cluster, host: &Host, path: 
     let key = format!("{} {} {:?} {}", host.name, host.address, host.address_ipv6, of_authority("pki/ca.crt"));
     let mut made = OF_KUBELETS.lock().unwrap();
     let pair = made.entry(key).or_insert_with(|| {
-        let key = kok_pki::Secret::new(of_authority("pki/ca.key").clone());
+        let key = kok_pki::SecretText::new(of_authority("pki/ca.key").clone());
         let authority = Authority::from_pem(of_authority("pki/ca.crt").clone(), Some(key)).unwrap();
         let now = OffsetDateTime::from_unix_timestamp(NOW).unwrap();
         let issue = |profile: &kok_pki::Profile| kok_pki::issue(profile, &authority, &identity::policy(cluster), now, &mut System).unwrap();

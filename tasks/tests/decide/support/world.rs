@@ -45,7 +45,7 @@ pub(crate) struct World {
     /// What no look shows, for tests of what happens without it.
     pub(crate) hides: Option<fn(&mut Observations)>,
     /// What the cluster tells others of authorities, by kind; nothing before somebody asks.
-    pub(crate) told: BTreeMap<AuthorityKind, PemSet>,
+    pub(crate) published: BTreeMap<AuthorityKind, PemSet>,
     /// What stands for the secrets of control planes, by host and path below `/etc/kubernetes`.
     pub(crate) files: &'static Files,
 }
@@ -77,7 +77,7 @@ impl World {
         let hosts = cluster.hosts.iter().map(|host| (host.name.clone(), Host::bare(&host.name))).collect();
         let members = cluster.etcd_hosts().map(|host| host.name.clone()).collect();
         let api = Api { members, etcd_units: cluster.has_etcd_units(), ..Api::default() };
-        let files = secrets::of(&cluster);
+        let files = secrets::shared_files(&cluster);
         Self {
             cluster,
             bundle: super::bundle(),
@@ -87,7 +87,7 @@ impl World {
             prune: false,
             follows_versions: false,
             hides: None,
-            told: BTreeMap::new(),
+            published: BTreeMap::new(),
             files,
         }
     }
@@ -251,14 +251,14 @@ impl World {
     /// API servers add what they trust; the controller manager of the first control plane leads.
     pub(crate) fn trust(&self) -> ClusterTrust {
         let of = |kind: AuthorityKind, file: &str| {
-            let told = self.told.get(&kind).cloned().unwrap_or_default();
+            let told = self.published.get(&kind).cloned().unwrap_or_default();
             let planes = self.cluster.control_planes().map(|host| PemSet::parse(self.hosts[&host.name].text(file)));
             planes.fold(told, |all, own| all.joined(&own))
         };
         let first = self.cluster.control_planes().next().unwrap();
         let clients = of(AuthorityKind::Kubernetes, "/etc/kubernetes/pki/ca.crt");
         ClusterTrust {
-            joining: self.told.get(&AuthorityKind::Kubernetes).map(PemSet::text),
+            joining: self.published.get(&AuthorityKind::Kubernetes).map(PemSet::text),
             clients: Some(clients.text()),
             front_proxy: Some(of(AuthorityKind::FrontProxy, "/etc/kubernetes/pki/front-proxy-ca.crt").text()),
             pods: vec![("default".to_owned(), self.hosts[&first.name].text("/etc/kubernetes/pki/ca.crt").to_owned())],
@@ -267,7 +267,7 @@ impl World {
 
     pub(crate) fn publish(&mut self, publish: &PublishTrust) {
         let wanted = PemSet::parse(&publish.authorities);
-        let told = self.told.entry(publish.kind).or_default();
+        let told = self.published.entry(publish.kind).or_default();
         *told = if publish.alone { wanted } else { wanted.joined(told) };
     }
 

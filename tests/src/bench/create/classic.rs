@@ -5,7 +5,7 @@ use std::io::Write as _;
 use std::process::Stdio;
 use std::time::Instant;
 
-use super::report::ByKubeadm;
+use super::report::CreatedByKubeadm;
 use super::{Prepared, READY, flannel};
 use crate::bench::parts;
 use crate::bench::site::{CONTROL_PLANES, Site, milliseconds, names};
@@ -16,7 +16,7 @@ const SCRIPT: &str = include_str!("classic.sh");
 const CONFIGURATION: &str = "/etc/kubernetes/kokctl/cluster.yaml";
 const LAST: &str = "nodes Ready";
 
-pub(super) fn run(prepared: Prepared, progress: &(dyn Fn(&str) + Sync)) -> Result<ByKubeadm, Box<dyn Error>> {
+pub(super) fn run(prepared: Prepared, progress: &(dyn Fn(&str) + Sync)) -> Result<CreatedByKubeadm, Box<dyn Error>> {
     let site = &prepared.site;
     write_files(site)?;
     let (planes, workers) = site.roles();
@@ -29,7 +29,7 @@ pub(super) fn run(prepared: Prepared, progress: &(dyn Fn(&str) + Sync)) -> Resul
     let parts = parts::marked(&marks, milliseconds, LAST);
     let preparation_milliseconds = prepared.milliseconds;
     prepared.site.lab.down()?;
-    Ok(ByKubeadm { milliseconds, preparation_milliseconds, parts })
+    Ok(CreatedByKubeadm { milliseconds, preparation_milliseconds, parts })
 }
 
 /// What a person would have written before the first command, and the name of the API: in the classic order it has to lead to the first

@@ -5,7 +5,7 @@ use std::time::Instant;
 
 use serde_json::Value;
 
-use super::report::{Again, ByKokctl, Link};
+use super::report::{CreatedByKokctl, Link, RepeatedApply};
 use super::{Prepared, READY};
 use crate::bench::median;
 use crate::bench::site::{Site, milliseconds};
@@ -13,7 +13,7 @@ use crate::bench::site::{Site, milliseconds};
 /// End of the name of the step that is done when all nodes are Ready.
 const NODES_READY: &str = "/network/nodes-ready";
 
-pub(super) fn run(prepared: Prepared, progress: &(dyn Fn(&str) + Sync)) -> Result<ByKokctl, Box<dyn Error>> {
+pub(super) fn run(prepared: Prepared, progress: &(dyn Fn(&str) + Sync)) -> Result<CreatedByKokctl, Box<dyn Error>> {
     let site = &prepared.site;
     let began = Instant::now();
     let (mut ready, mut name) = (None, String::new());
@@ -35,11 +35,11 @@ pub(super) fn run(prepared: Prepared, progress: &(dyn Fn(&str) + Sync)) -> Resul
     progress(&format!("kokctl: {:.1} s until all nodes were Ready, {:.1} s to its end", milliseconds / 1e3, end_milliseconds / 1e3));
     let mut critical_path = critical_path(site, &name)?;
     end_with_nodes(&mut critical_path);
-    let again = Again::measure(site)?;
+    let again = RepeatedApply::measure(site)?;
     progress(&format!("kokctl: {:.0} ms where nothing is left to do, {:.0} ms for the task {LIGHT} alone", again.whole, again.light));
     let (preparation_milliseconds, preparation_path) = (prepared.milliseconds, prepared.critical_path);
     prepared.site.lab.down()?;
-    Ok(ByKokctl { milliseconds, end_milliseconds, again, preparation_milliseconds, preparation_path, critical_path })
+    Ok(CreatedByKokctl { milliseconds, end_milliseconds, again, preparation_milliseconds, preparation_path, critical_path })
 }
 
 /// What costs a host little more than a connection.
@@ -48,7 +48,7 @@ const LIGHT: &str = "host";
 /// A cluster that has just come to be is busy with itself: so often is measured, and the median counts.
 const TIMES: usize = 7;
 
-impl Again {
+impl RepeatedApply {
     /// Alternately the whole and the light task, so that what else happens on the machine hits both.
     fn measure(site: &Site) -> Result<Self, Box<dyn Error>> {
         let (mut whole, mut light) = (Vec::new(), Vec::new());

@@ -14,7 +14,7 @@ use super::in_turn;
 use super::site::{ClusterOptions, HOSTS, Site, settle};
 use crate::lab::DEFAULT_KUBERNETES_VERSION;
 pub use report::CreateReport;
-use report::{Link, Round};
+use report::{CreateRound, Link};
 
 /// All that hosts need before they are a cluster and that is none of what makes them one.
 pub(super) const PREPARATION: &str = "host,packages,names,swap,selinux,firewall,trust,proxy,time-sync,container-runtime,mirrors,images,\
@@ -41,7 +41,7 @@ pub fn run(options: &ClusterOptions, progress: &(dyn Fn(&str) + Sync)) -> Result
         let by_kubeadm = || classic::run(Prepared::new(options, progress)?, progress);
         progress(&format!("round {} of {}", number + 1, options.runs));
         let (kokctl, classic) = in_turn(number, by_kokctl, by_kubeadm)?;
-        rounds.push(Round { kokctl, classic });
+        rounds.push(CreateRound { kokctl, classic });
     }
     Ok(CreateReport::new(rounds))
 }

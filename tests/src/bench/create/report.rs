@@ -18,26 +18,26 @@ pub struct CreateReport {
     kokctl_milliseconds: f64,
     classic_milliseconds: f64,
     ratio: f64,
-    rounds: Vec<Round>,
+    rounds: Vec<CreateRound>,
 }
 
 /// One run of each.
 #[derive(Debug, Serialize)]
-pub(super) struct Round {
-    pub(super) kokctl: ByKokctl,
-    pub(super) classic: ByKubeadm,
+pub(super) struct CreateRound {
+    pub(super) kokctl: CreatedByKokctl,
+    pub(super) classic: CreatedByKubeadm,
 }
 
 /// A run of kokctl.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub(super) struct ByKokctl {
+pub(super) struct CreatedByKokctl {
     /// Until all nodes were Ready.
     pub(super) milliseconds: f64,
     /// Until `apply` ended, after its check of the network.
     pub(super) end_milliseconds: f64,
     /// What `apply` takes when nothing is left to do.
-    pub(super) again: Again,
+    pub(super) again: RepeatedApply,
     /// From bare hosts to prepared ones.
     pub(super) preparation_milliseconds: f64,
     /// What that went to: bulk data are pushed by the steps of `images` and programs.
@@ -47,7 +47,7 @@ pub(super) struct ByKokctl {
 
 /// Medians of `apply` on a cluster that is as it should be, in milliseconds.
 #[derive(Debug, Serialize)]
-pub(super) struct Again {
+pub(super) struct RepeatedApply {
     /// Of everything.
     pub(super) whole: f64,
     /// Of a task that costs little more than the connections.
@@ -68,14 +68,14 @@ pub(super) struct Link {
 /// A run of kubeadm in the classic order.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub(super) struct ByKubeadm {
+pub(super) struct CreatedByKubeadm {
     pub(super) milliseconds: f64,
     pub(super) preparation_milliseconds: f64,
     pub(super) parts: Vec<Part>,
 }
 
 impl CreateReport {
-    pub(super) fn new(rounds: Vec<Round>) -> Self {
+    pub(super) fn new(rounds: Vec<CreateRound>) -> Self {
         let kokctl_milliseconds = median_of(&rounds, |round| round.kokctl.milliseconds);
         let classic_milliseconds = median_of(&rounds, |round| round.classic.milliseconds);
         Self { kokctl_milliseconds, classic_milliseconds, ratio: kokctl_milliseconds / classic_milliseconds, rounds }
@@ -89,12 +89,12 @@ impl CreateReport {
     }
 
     /// A line of seconds, a column for each round.
-    fn row(&self, f: &mut fmt::Formatter<'_>, what: &str, of: impl Fn(&Round) -> f64) -> fmt::Result {
+    fn row(&self, f: &mut fmt::Formatter<'_>, what: &str, of: impl Fn(&CreateRound) -> f64) -> fmt::Result {
         row(f, what, &self.rounds, of)
     }
 
     /// The round whose kokctl is the median.
-    fn typical(&self) -> Option<&Round> {
+    fn typical(&self) -> Option<&CreateRound> {
         self.rounds.iter().find(|round| round.kokctl.milliseconds.total_cmp(&self.kokctl_milliseconds).is_eq())
     }
 }
@@ -110,7 +110,7 @@ impl fmt::Display for CreateReport {
         self.row(f, "kokctl apply to its end", |round| round.kokctl.end_milliseconds)?;
         self.row(f, "kokctl apply, nothing to do", |round| round.kokctl.again.whole)?;
         self.row(f, "the same of a light task", |round| round.kokctl.again.light)?;
-        let ratio = |round: &Round| round.kokctl.again.whole / round.kokctl.again.light;
+        let ratio = |round: &CreateRound| round.kokctl.again.whole / round.kokctl.again.light;
         writeln!(f, "ratio of these two {:.2}", median_of(&self.rounds, ratio))?;
         self.row(f, "preparation of bare hosts (kokctl)", |round| round.kokctl.preparation_milliseconds)?;
         self.row(f, "preparation of bare hosts (kubeadm)", |round| round.classic.preparation_milliseconds)?;
@@ -148,17 +148,17 @@ impl fmt::Display for Link {
 mod tests {
     use super::*;
 
-    fn round(kokctl: f64, classic: f64) -> Round {
-        Round {
-            kokctl: ByKokctl {
+    fn round(kokctl: f64, classic: f64) -> CreateRound {
+        CreateRound {
+            kokctl: CreatedByKokctl {
                 milliseconds: kokctl,
                 end_milliseconds: kokctl,
-                again: Again { whole: 2.0, light: 1.0 },
+                again: RepeatedApply { whole: 2.0, light: 1.0 },
                 preparation_milliseconds: 0.0,
                 preparation_path: Vec::new(),
                 critical_path: Vec::new(),
             },
-            classic: ByKubeadm {
+            classic: CreatedByKubeadm {
                 milliseconds: classic,
                 preparation_milliseconds: 0.0,
                 parts: vec![Part { what: "init".to_owned(), milliseconds: classic }],

@@ -6,7 +6,7 @@ use std::time::Instant;
 use serde_json::Value;
 
 use super::api::Api;
-use super::report::ByKokctl;
+use super::report::GrownByKokctl;
 use crate::bench::create::PREPARATION;
 use crate::bench::site::{Site, milliseconds};
 use crate::lab::Host;
@@ -25,7 +25,7 @@ struct Event {
 }
 
 /// Lets hosts of the manifest join that are no nodes yet. Returns when `apply` has ended, with its check of the network.
-pub(super) fn join(site: &Site, api: &Api<'_>, hosts: &[Host]) -> Result<ByKokctl, Box<dyn Error>> {
+pub(super) fn join(site: &Site, api: &Api<'_>, hosts: &[Host]) -> Result<GrownByKokctl, Box<dyn Error>> {
     let began = Instant::now();
     let (events, ready) = api.watch(hosts, || apply(site, began))?;
     let end_milliseconds = milliseconds(began);
@@ -37,7 +37,7 @@ pub(super) fn join(site: &Site, api: &Api<'_>, hosts: &[Host]) -> Result<ByKokct
     }
     let others = site.lab.hosts().filter(|host| hosts.iter().all(|joining| joining.name() != host.name()));
     let probes = others.map(|host| probes(&events, host.name())).max().unwrap_or_default();
-    Ok(ByKokctl { milliseconds: ready_milliseconds - prepared, ready_milliseconds, end_milliseconds, probes })
+    Ok(GrownByKokctl { milliseconds: ready_milliseconds - prepared, ready_milliseconds, end_milliseconds, probes })
 }
 
 fn apply(site: &Site, began: Instant) -> Result<Vec<Event>, Box<dyn Error>> {

@@ -47,10 +47,10 @@ struct Beside {
 pub(super) struct WorkersRound {
     pub(super) one: OneWorker,
     pub(super) by_hand_milliseconds: f64,
-    pub(super) three: ByKokctl,
+    pub(super) three: GrownByKokctl,
     /// One, and three at once, where each has a share of a processor of its own.
-    pub(super) alone: ByKokctl,
-    pub(super) three_apart: ByKokctl,
+    pub(super) alone: GrownByKokctl,
+    pub(super) three_apart: GrownByKokctl,
 }
 
 /// One worker that joins by kokctl.
@@ -58,7 +58,7 @@ pub(super) struct WorkersRound {
 #[serde(rename_all = "camelCase")]
 pub(super) struct OneWorker {
     #[serde(flatten)]
-    pub(super) kokctl: ByKokctl,
+    pub(super) kokctl: GrownByKokctl,
     /// What sshd counted on the hosts that were there, in the whole of the run.
     pub(super) others: Count,
 }
@@ -67,7 +67,7 @@ pub(super) struct OneWorker {
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct PlanesRound {
-    pub(super) kokctl: ByKokctl,
+    pub(super) kokctl: GrownByKokctl,
     /// A part for each host.
     pub(super) by_hand: Vec<Part>,
 }
@@ -75,7 +75,7 @@ pub(super) struct PlanesRound {
 /// A run of kokctl.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub(super) struct ByKokctl {
+pub(super) struct GrownByKokctl {
     /// From the end of the preparation of the last host until all were Ready.
     pub(super) milliseconds: f64,
     /// From the command until then.
@@ -147,7 +147,7 @@ impl PlanesRound {
 }
 
 /// Lines of the other times of runs of kokctl.
-fn rows_beside<T>(f: &mut fmt::Formatter<'_>, what: &str, rounds: &[T], of: impl Fn(&T) -> &ByKokctl) -> fmt::Result {
+fn rows_beside<T>(f: &mut fmt::Formatter<'_>, what: &str, rounds: &[T], of: impl Fn(&T) -> &GrownByKokctl) -> fmt::Result {
     row(f, &format!("{what}, from the command to Ready"), rounds, |round| of(round).ready_milliseconds)?;
     row(f, &format!("{what}, to the end of apply"), rounds, |round| of(round).end_milliseconds)
 }
@@ -197,8 +197,8 @@ impl fmt::Display for PlanesRound {
 mod tests {
     use super::*;
 
-    fn run(milliseconds: f64, probes: usize) -> ByKokctl {
-        ByKokctl { milliseconds, ready_milliseconds: milliseconds, end_milliseconds: milliseconds, probes }
+    fn run(milliseconds: f64, probes: usize) -> GrownByKokctl {
+        GrownByKokctl { milliseconds, ready_milliseconds: milliseconds, end_milliseconds: milliseconds, probes }
     }
 
     fn workers(one: f64, by_hand_milliseconds: f64, three: f64, probes: usize) -> WorkersRound {

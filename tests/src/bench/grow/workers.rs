@@ -5,10 +5,10 @@ use std::error::Error;
 
 use super::api::Api;
 use super::by_hand::ByHand;
-use super::report::{ByKokctl, OneWorker, WorkersRound};
+use super::report::{GrownByKokctl, OneWorker, WorkersRound};
 use super::{ours, put_in_place};
 use crate::bench::site::{ClusterOptions, Site};
-use crate::bench::sshd::{self, Place};
+use crate::bench::sshd::{self, LogPlace};
 use crate::bench::{in_turn, text};
 use crate::lab::{DEFAULT_KUBERNETES_VERSION, Host};
 
@@ -52,7 +52,7 @@ fn round(site: &Site, api: &Api<'_>, by_hand: &ByHand<'_>, number: usize) -> Res
 }
 
 /// Hosts that join, each with its share of a processor: what one of them does takes nothing from another.
-fn joins_apart(site: &Site, api: &Api<'_>, names: &[&str]) -> Result<ByKokctl, Box<dyn Error>> {
+fn joins_apart(site: &Site, api: &Api<'_>, names: &[&str]) -> Result<GrownByKokctl, Box<dyn Error>> {
     write_manifest(site, names)?;
     put_in_place(site)?;
     let hosts: Vec<Host> = names.iter().map(|name| site.lab.host(name)).collect::<Result<_, _>>()?;
@@ -68,7 +68,7 @@ fn one_worker(site: &Site, api: &Api<'_>) -> Result<OneWorker, Box<dyn Error>> {
     let others: Vec<Host> = site.lab.hosts().filter(|host| CLUSTER.contains(&host.name())).collect();
     write_manifest(site, ONE)?;
     put_in_place(site)?;
-    let place = Place::mark(others.iter())?;
+    let place = LogPlace::mark(others.iter())?;
     let kokctl = joins_prepared(site, api, ONE)?;
     let others = place.count()?;
     remove(site, ONE)?;
@@ -87,13 +87,13 @@ fn write_manifest(site: &Site, joining: &[&str]) -> Result<(), Box<dyn Error>> {
     site.write_manifest_of(&[&CLUSTER[..], joining].concat(), DEFAULT_KUBERNETES_VERSION)
 }
 
-fn joins(site: &Site, api: &Api<'_>, names: &[&str]) -> Result<ByKokctl, Box<dyn Error>> {
+fn joins(site: &Site, api: &Api<'_>, names: &[&str]) -> Result<GrownByKokctl, Box<dyn Error>> {
     write_manifest(site, names)?;
     put_in_place(site)?;
     joins_prepared(site, api, names)
 }
 
-fn joins_prepared(site: &Site, api: &Api<'_>, names: &[&str]) -> Result<ByKokctl, Box<dyn Error>> {
+fn joins_prepared(site: &Site, api: &Api<'_>, names: &[&str]) -> Result<GrownByKokctl, Box<dyn Error>> {
     let hosts: Vec<Host> = names.iter().map(|name| site.lab.host(name)).collect::<Result<_, _>>()?;
     ours::join(site, api, &hosts)
 }

@@ -3,7 +3,7 @@
 use std::error::Error;
 use std::time::Instant;
 
-use super::report::ByKubeadm;
+use super::report::UpgradedByKubeadm;
 use super::{NEW, Older, bring, upgraded};
 use crate::bench::parts;
 use crate::bench::site::{milliseconds, names};
@@ -11,7 +11,7 @@ use crate::bench::site::{milliseconds, names};
 const SCRIPT: &str = include_str!("classic.sh");
 const LAST: &str = "nodes Ready";
 
-pub(super) fn run(older: Older, progress: &(dyn Fn(&str) + Sync)) -> Result<ByKubeadm, Box<dyn Error>> {
+pub(super) fn run(older: Older, progress: &(dyn Fn(&str) + Sync)) -> Result<UpgradedByKubeadm, Box<dyn Error>> {
     let site = &older.site;
     let programs_milliseconds = bring::programs(site)?;
     let (planes, workers) = site.roles();
@@ -23,5 +23,5 @@ pub(super) fn run(older: Older, progress: &(dyn Fn(&str) + Sync)) -> Result<ByKu
     progress(&format!("kubeadm: {:.1} s until all nodes were Ready with {NEW}", milliseconds / 1e3));
     let parts = parts::marked(&marks, milliseconds, LAST);
     older.site.lab.down()?;
-    Ok(ByKubeadm { milliseconds, parts, programs_milliseconds })
+    Ok(UpgradedByKubeadm { milliseconds, parts, programs_milliseconds })
 }

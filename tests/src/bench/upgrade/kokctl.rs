@@ -4,12 +4,12 @@ use std::error::Error;
 use std::fs;
 use std::time::Instant;
 
-use super::report::ByKokctl;
+use super::report::UpgradedByKokctl;
 use super::story::Story;
 use super::{NEW, Older, upgraded};
 use crate::bench::site::milliseconds;
 
-pub(super) fn run(older: Older, progress: &(dyn Fn(&str) + Sync)) -> Result<ByKokctl, Box<dyn Error>> {
+pub(super) fn run(older: Older, progress: &(dyn Fn(&str) + Sync)) -> Result<UpgradedByKokctl, Box<dyn Error>> {
     let site = &older.site;
     site.write_manifest(NEW)?;
     let began = Instant::now();
@@ -25,5 +25,5 @@ pub(super) fn run(older: Older, progress: &(dyn Fn(&str) + Sync)) -> Result<ByKo
     let stages = story.parts(&said, milliseconds);
     older.site.lab.down()?;
     let Story { sending, programs, images, .. } = story;
-    Ok(ByKokctl { milliseconds, sending_milliseconds: sending, programs, images, stages })
+    Ok(UpgradedByKokctl { milliseconds, sending_milliseconds: sending, programs, images, stages })
 }

@@ -15,8 +15,8 @@ use std::error::Error;
 use super::in_turn;
 use super::site::{ClusterOptions, HOSTS, Site};
 use crate::lab::DEFAULT_KUBERNETES_VERSION as NEW;
-use report::Round;
 pub use report::UpgradeReport;
+use report::UpgradeRound;
 
 /// The version before that the bundle holds.
 const OLD: &str = "1.36.3";
@@ -41,7 +41,7 @@ pub fn run(options: &ClusterOptions, progress: &(dyn Fn(&str) + Sync)) -> Result
         let by_kubeadm = || classic::run(Older::found(options, progress)?, progress);
         progress(&format!("round {} of {}", number + 1, options.runs));
         let (kokctl, classic) = in_turn(number, by_kokctl, by_kubeadm)?;
-        rounds.push(Round { kokctl, classic });
+        rounds.push(UpgradeRound { kokctl, classic });
     }
     Ok(UpgradeReport::new(rounds))
 }

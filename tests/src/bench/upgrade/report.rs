@@ -20,20 +20,20 @@ pub struct UpgradeReport {
     ratio: f64,
     /// The same with all of kokctl's time.
     ratio_with_sending: f64,
-    rounds: Vec<Round>,
+    rounds: Vec<UpgradeRound>,
 }
 
 /// One run of each.
 #[derive(Debug, Serialize)]
-pub(super) struct Round {
-    pub(super) kokctl: ByKokctl,
-    pub(super) classic: ByKubeadm,
+pub(super) struct UpgradeRound {
+    pub(super) kokctl: UpgradedByKokctl,
+    pub(super) classic: UpgradedByKubeadm,
 }
 
 /// A run of kokctl.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub(super) struct ByKokctl {
+pub(super) struct UpgradedByKokctl {
     /// All of it.
     pub(super) milliseconds: f64,
     /// What of it went to sending files, with nothing else at work on any host.
@@ -48,21 +48,21 @@ pub(super) struct ByKokctl {
 /// A run of kubeadm by hand.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub(super) struct ByKubeadm {
+pub(super) struct UpgradedByKubeadm {
     pub(super) milliseconds: f64,
     pub(super) parts: Vec<Part>,
     /// What it took before to bring the programs to all hosts at once.
     pub(super) programs_milliseconds: f64,
 }
 
-impl ByKokctl {
+impl UpgradedByKokctl {
     fn counted(&self) -> f64 {
         self.milliseconds - self.sending_milliseconds
     }
 }
 
 impl UpgradeReport {
-    pub(super) fn new(rounds: Vec<Round>) -> Self {
+    pub(super) fn new(rounds: Vec<UpgradeRound>) -> Self {
         let kokctl_milliseconds = median_of(&rounds, |round| round.kokctl.counted());
         let classic_milliseconds = median_of(&rounds, |round| round.classic.milliseconds);
         let ratio_with_sending = median_of(&rounds, |round| round.kokctl.milliseconds) / classic_milliseconds;
@@ -78,12 +78,12 @@ impl UpgradeReport {
     }
 
     /// A line of seconds, a column for each round.
-    fn row(&self, f: &mut fmt::Formatter<'_>, what: &str, of: impl Fn(&Round) -> f64) -> fmt::Result {
+    fn row(&self, f: &mut fmt::Formatter<'_>, what: &str, of: impl Fn(&UpgradeRound) -> f64) -> fmt::Result {
         row(f, what, &self.rounds, of)
     }
 
     /// Lines of parts.
-    fn rows(&self, f: &mut fmt::Formatter<'_>, of: impl Fn(&Round) -> &[Part]) -> fmt::Result {
+    fn rows(&self, f: &mut fmt::Formatter<'_>, of: impl Fn(&UpgradeRound) -> &[Part]) -> fmt::Result {
         rows(f, &self.rounds, of)
     }
 }
@@ -103,7 +103,7 @@ impl fmt::Display for UpgradeReport {
         self.row(f, "  in these, sending and no more", |round| round.kokctl.sending_milliseconds)?;
         writeln!(f, "ratio with all of it {:.2}", self.ratio_with_sending)?;
         self.row(f, "programs for kubeadm, all at once", |round| round.classic.programs_milliseconds)?;
-        for (number, ByKokctl { programs, images, .. }) in (1..).zip(self.rounds.iter().map(|round| &round.kokctl)) {
+        for (number, UpgradedByKokctl { programs, images, .. }) in (1..).zip(self.rounds.iter().map(|round| &round.kokctl)) {
             writeln!(f, "run {number}: kokctl sent {programs} programs and {images} images")?;
         }
         self.missed().iter().try_for_each(|missed| writeln!(f, "MISSED: {missed}"))
@@ -114,11 +114,11 @@ impl fmt::Display for UpgradeReport {
 mod tests {
     use super::*;
 
-    fn round(kokctl: f64, sending: f64, classic: f64) -> Round {
+    fn round(kokctl: f64, sending: f64, classic: f64) -> UpgradeRound {
         let part = |milliseconds: f64| vec![Part { what: "cp1 kubeadm".to_owned(), milliseconds }];
-        Round {
-            kokctl: ByKokctl { milliseconds: kokctl, sending_milliseconds: sending, programs: 13, images: 0, stages: part(kokctl) },
-            classic: ByKubeadm { milliseconds: classic, parts: part(classic), programs_milliseconds: 1.0 },
+        UpgradeRound {
+            kokctl: UpgradedByKokctl { milliseconds: kokctl, sending_milliseconds: sending, programs: 13, images: 0, stages: part(kokctl) },
+            classic: UpgradedByKubeadm { milliseconds: classic, parts: part(classic), programs_milliseconds: 1.0 },
         }
     }
 

@@ -138,8 +138,8 @@ fn static_program(folder: &Path, size: u64) -> PathBuf {
     path
 }
 
-fn operators<'a>(program: &'a Path, authorities: &'a Path, with_libraries: bool) -> operator_image::Options<'a> {
-    operator_image::Options { program, with_libraries, authorities, reference: "registry.example/operator:1", architecture: "amd64" }
+fn operators<'a>(program: &'a Path, authorities: &'a Path, with_libraries: bool) -> operator_image::ImageOptions<'a> {
+    operator_image::ImageOptions { program, with_libraries, authorities, reference: "registry.example/operator:1", architecture: "amd64" }
 }
 
 /// Paths of the layer, without folders.

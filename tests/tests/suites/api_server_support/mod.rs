@@ -67,7 +67,7 @@ pub struct ApiServer {
 }
 
 /// What kubectl said.
-pub struct Said {
+pub struct KubectlOutput {
     pub success: bool,
     pub stdout: String,
     pub stderr: String,
@@ -152,7 +152,7 @@ impl ApiServer {
     }
 
     /// Runs kubectl with this text on its standard input.
-    pub fn kubectl(&self, arguments: &[&str], input: &str) -> Said {
+    pub fn kubectl(&self, arguments: &[&str], input: &str) -> KubectlOutput {
         let mut child = Command::new("nsenter")
             .arg(format!("--net=/proc/{}/ns/net", self.process.id()))
             .arg(&self.kubectl)
@@ -169,7 +169,7 @@ impl ApiServer {
         let _ = child.stdin.take().unwrap().write_all(input.as_bytes());
         let output = child.wait_with_output().unwrap();
         let text = |bytes| String::from_utf8_lossy(bytes).into_owned();
-        Said { success: output.status.success(), stdout: text(&output.stdout), stderr: text(&output.stderr) }
+        KubectlOutput { success: output.status.success(), stdout: text(&output.stdout), stderr: text(&output.stderr) }
     }
 
     /// Standard output of kubectl, which has to succeed.

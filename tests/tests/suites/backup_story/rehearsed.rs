@@ -7,11 +7,11 @@ use std::path::{Path, PathBuf};
 use kok_tasks::backup::{CLUSTER, ENCRYPTION, KEYS};
 use kok_tasks::snapshot::Form;
 use kok_tests::lab::{Host, Lab};
-use kokctl::backup::{BackupFile, BackupPlace, Identities, Made, Seal, Spool, read};
+use kokctl::backup::{BackupFile, BackupPlace, BackupSource, Identities, Seal, Spool, read};
 use serde_json::Value;
 
 use crate::cluster_support::cluster::kubectl;
-use crate::cluster_support::kokctl::{Kokctl, Said};
+use crate::cluster_support::kokctl::{Kokctl, KokctlOutput};
 use crate::cluster_support::ok;
 use crate::lab_support::wait_for;
 
@@ -85,7 +85,7 @@ pub fn ends_without_its_caller(lab: &Lab, kokctl: &Kokctl<'_>, backup: &Path) {
     nothing_stays(lab, kokctl);
 }
 
-pub fn rehearse(kokctl: &Kokctl<'_>, backup: Option<&Path>, key: &str, more: &[&str]) -> Said {
+pub fn rehearse(kokctl: &Kokctl<'_>, backup: Option<&Path>, key: &str, more: &[&str]) -> KokctlOutput {
     let (key, manifest) = (kokctl.folder().join(key), kokctl.manifest());
     let backup = backup.map(|backup| backup.to_str().unwrap());
     let arguments: Vec<&str> = ["backup", "rehearse"].into_iter().chain(backup).collect();
@@ -120,6 +120,7 @@ fn with_another_key(kokctl: &Kokctl<'_>, backup: &Path) -> PathBuf {
     file.add(ENCRYPTION, contents.encryption.as_ref().unwrap().replace(known, other).as_bytes()).unwrap();
     file.add(CLUSTER, b"# nothing\n").unwrap();
     file.push(&fs::read(spool.path()).unwrap()).unwrap();
-    let made = Made { versions: contents.manifest.versions, member: contents.manifest.member, revision: contents.manifest.revision };
+    let made =
+        BackupSource { versions: contents.manifest.versions, member: contents.manifest.member, revision: contents.manifest.revision };
     file.finish(made).unwrap().keep().unwrap().path
 }

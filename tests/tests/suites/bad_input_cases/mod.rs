@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 
 use kok_tests::lab::{DEFAULT_KUBERNETES_VERSION, Host, Lab};
 
-use crate::cluster_support::kokctl::{Kokctl, Said};
+use crate::cluster_support::kokctl::{Kokctl, KokctlOutput};
 use crate::cluster_support::ok;
 use crate::cluster_support::snapshot::{assert_same, fingerprint};
 
@@ -90,7 +90,7 @@ impl<'a> Refusals<'a> {
     }
 
     /// A verb with the manifest, and how long it took.
-    pub fn timed(&self, verb: &str, arguments: &[&str]) -> (Said, Duration) {
+    pub fn timed(&self, verb: &str, arguments: &[&str]) -> (KokctlOutput, Duration) {
         let began = Instant::now();
         (self.kokctl.verb(verb, arguments), began.elapsed())
     }
@@ -119,11 +119,11 @@ impl<'a> Refusals<'a> {
 }
 
 /// What is refused is refused at once.
-pub fn assert_quick(took: Duration, said: &Said) {
+pub fn assert_quick(took: Duration, said: &KokctlOutput) {
     assert!(took < AT_ONCE, "it took {:.1} s:\n{}", took.as_secs_f64(), said.stderr);
 }
 
-pub fn assert_refused(said: &Said, code: i32, expected: &[Expected<'_>]) {
+pub fn assert_refused(said: &KokctlOutput, code: i32, expected: &[Expected<'_>]) {
     assert_eq!(said.code, code, "{}\n{}", said.stdout, said.stderr);
     assert_eq!(said.stdout, "", "errors belong on standard error");
     let messages = messages(&said.stderr);

@@ -13,7 +13,7 @@ use kok_tests::upstream::{Access, Isolated, REGISTRY, Registry, index_of, regist
 use serde_json::Value;
 use tempfile::TempDir;
 
-use crate::cluster_support::kokctl::{Said, bundle, program};
+use crate::cluster_support::kokctl::{KokctlOutput, bundle, program};
 
 /// `user:password`
 pub const LOGIN: &str = "dXNlcjpwYXNzd29yZA==";
@@ -91,10 +91,10 @@ impl Site {
         command
     }
 
-    pub fn kokctl(&self, arguments: &[&str]) -> Said {
+    pub fn kokctl(&self, arguments: &[&str]) -> KokctlOutput {
         let output = self.command(arguments).output().unwrap();
         let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
-        Said { code: output.status.code().unwrap_or(-1), stdout: text(output.stdout), stderr: text(output.stderr) }
+        KokctlOutput { code: output.status.code().unwrap_or(-1), stdout: text(output.stdout), stderr: text(output.stderr) }
     }
 
     /// It is killed once the first images are there.

@@ -80,7 +80,7 @@ pub fn is_refused_without_ipvs(lab: &Lab, kokctl: &Kokctl<'_>) {
 }
 
 pub fn by_iptables(kokctl: Kokctl<'_>) -> Kokctl<'_> {
-    kokctl.told(&["-e", "kube_proxy_mode=iptables"])
+    kokctl.with_options(&["-e", "kube_proxy_mode=iptables"])
 }
 
 /// Calico makes its pools once.

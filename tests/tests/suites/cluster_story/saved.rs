@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use kok_tests::lab::Lab;
 
-use crate::cluster_support::kokctl::{Kokctl, Said};
+use crate::cluster_support::kokctl::{Kokctl, KokctlOutput};
 use crate::cluster_support::ok;
 use crate::cluster_support::snapshot::{assert_same, fingerprint};
 
@@ -23,7 +23,7 @@ pub fn plan(kokctl: &Kokctl<'_>, name: &str) -> PathBuf {
     file
 }
 
-fn apply(kokctl: &Kokctl<'_>, file: &Path) -> Said {
+fn apply(kokctl: &Kokctl<'_>, file: &Path) -> KokctlOutput {
     kokctl.verb("apply", &["--bundle", kokctl.bundle().to_str().unwrap(), "--plan", file.to_str().unwrap()])
 }
 

@@ -12,7 +12,7 @@ use serde_json::Value;
 use tempfile::TempDir;
 
 use super::cluster::{kubectl, node_hosts};
-use super::kokctl::{Kokctl, Said};
+use super::kokctl::{Kokctl, KokctlOutput};
 
 /// What a user had stored.
 const USERS: &str = "something-that-a-user-has-stored";
@@ -83,7 +83,7 @@ fn restored(folder: &TempDir, path: &Path) -> Vec<u8> {
 }
 
 /// One snapshot, of which the reset says where it is; by etcd itself, which compares the digest; and what a user had in the cluster is in it.
-pub fn can_be_restored(lab: &Lab, kokctl: &Kokctl<'_>, said: &Said) {
+pub fn can_be_restored(lab: &Lab, kokctl: &Kokctl<'_>, said: &KokctlOutput) {
     let [path] = &snapshots(kokctl, lab.name())[..] else { panic!("not one snapshot: {said:?}") };
     assert!(said.stdout.contains(&format!("the snapshot of etcd is in {} (", path.display())), "{said:?}");
     is_a_snapshot(path);

@@ -19,7 +19,7 @@ const DEADLINE_SECONDS: u64 = 420;
 
 /// What a run came to.
 #[derive(Debug)]
-pub struct Said {
+pub struct KokctlOutput {
     pub code: i32,
     pub stdout: String,
     pub stderr: String,
@@ -57,7 +57,7 @@ impl<'a> Kokctl<'a> {
     }
 
     /// From now on with these options besides.
-    pub fn told(mut self, more: &[&str]) -> Self {
+    pub fn with_options(mut self, more: &[&str]) -> Self {
         self.more.extend(more.iter().map(|option| (*option).to_owned()));
         self
     }
@@ -124,15 +124,15 @@ impl<'a> Kokctl<'a> {
     }
 
     /// Runs it with exactly these arguments, without a terminal.
-    pub fn run(&self, arguments: &[&str]) -> Said {
+    pub fn run(&self, arguments: &[&str]) -> KokctlOutput {
         self.run_within(DEADLINE_SECONDS, arguments)
     }
 
     /// The same where it may take longer.
-    pub fn run_within(&self, seconds: u64, arguments: &[&str]) -> Said {
+    pub fn run_within(&self, seconds: u64, arguments: &[&str]) -> KokctlOutput {
         let output = self.command_within(seconds, arguments).output().unwrap();
         let text = |bytes: &[u8]| String::from_utf8(bytes.to_vec()).expect("kokctl prints UTF-8");
-        let said = Said { code: output.status.code().unwrap_or(-1), stdout: text(&output.stdout), stderr: text(&output.stderr) };
+        let said = KokctlOutput { code: output.status.code().unwrap_or(-1), stdout: text(&output.stdout), stderr: text(&output.stderr) };
         assert_ne!(said.code, 124, "kokctl {arguments:?} did not end: {said:?}");
         self.note(&said.stdout);
         self.note(&said.stderr);
@@ -140,7 +140,7 @@ impl<'a> Kokctl<'a> {
     }
 
     /// A verb with the manifest.
-    pub fn verb(&self, verb: &str, more: &[&str]) -> Said {
+    pub fn verb(&self, verb: &str, more: &[&str]) -> KokctlOutput {
         let manifest = self.manifest();
         let mut arguments = vec![verb, "-f", manifest.to_str().unwrap()];
         arguments.extend(self.more.iter().map(String::as_str));

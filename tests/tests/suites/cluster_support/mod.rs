@@ -1,11 +1,11 @@
 //! What the tests with kokctl itself share: running it, looking at hosts and clusters.
 
-pub mod again;
 pub mod arguments;
 pub mod authorities;
 pub mod bare;
 pub mod clock;
 pub mod cluster;
+pub mod connection_costs;
 pub mod escrow;
 pub mod kept;
 pub mod kokctl;

@@ -10,10 +10,10 @@ use kok_tests::lab::DEFAULT_KUBERNETES_VERSION;
 use kok_tests::release::mirror::{self, DISTRIBUTION};
 use kok_tests::upstream::{Isolated, catalog_of, index_of};
 
-use super::kokctl::{Said, bundle, program};
+use super::kokctl::{KokctlOutput, bundle, program};
 
 /// A bundle with nothing but packages, from a server that stands for Debian's.
-pub fn of_packages(folder: &Path, faults: &[&str]) -> Said {
+pub fn of_packages(folder: &Path, faults: &[&str]) -> KokctlOutput {
     let debian = mirror::ensure().unwrap();
     let options = [&["--files", debian.to_str().unwrap()], faults].concat();
     let server = Isolated::start(&program().with_file_name("upstream"), &bundle(), &options).unwrap();
@@ -26,7 +26,7 @@ pub fn of_packages(folder: &Path, faults: &[&str]) -> Said {
     command.arg("--output").arg(folder);
     let output = command.output().unwrap();
     let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
-    Said { code: output.status.code().unwrap_or(-1), stdout: text(output.stdout), stderr: text(output.stderr) }
+    KokctlOutput { code: output.status.code().unwrap_or(-1), stdout: text(output.stdout), stderr: text(output.stderr) }
 }
 
 /// Puts what the lab installs from beside the packages.

@@ -8,7 +8,7 @@ use kok_tests::lab::{DEFAULT_KUBERNETES_VERSION as NEW, Host, Lab, LabSpec};
 use serde_json::Value;
 
 use crate::cluster_support::cluster::{assert_complete, control_planes, kubectl, node_hosts};
-use crate::cluster_support::kokctl::{Kokctl, Said};
+use crate::cluster_support::kokctl::{Kokctl, KokctlOutput};
 use crate::cluster_support::{bare, hosts, ok};
 use crate::lab_support::wait_for;
 
@@ -175,7 +175,7 @@ fn is_refused_with_either_version(lab: &Lab, kokctl: &Kokctl<'_>) {
 /// What is said on standard error of a run that is refused with that version in the file.
 fn refused(lab: &Lab, kokctl: &Kokctl<'_>, version: &str, verb: &str) -> String {
     kokctl.write_manifest(&lab.inventory(version).unwrap());
-    let Said { code, stdout, stderr } = kokctl.verb(verb, &["--bundle", kokctl.bundle().to_str().unwrap()]);
+    let KokctlOutput { code, stdout, stderr } = kokctl.verb(verb, &["--bundle", kokctl.bundle().to_str().unwrap()]);
     assert_eq!((code, stdout.as_str()), (3, ""), "{verb} with {version}: {stderr}");
     assert!(stderr.contains(&format!("several versions of Kubernetes run ({OLD}, {NEW})")), "{stderr}");
     stderr

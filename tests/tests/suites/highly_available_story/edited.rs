@@ -12,28 +12,28 @@ use crate::lab_support::wait_for;
 /// What somebody makes of the file, and what he has to be told.
 struct Edit {
     edited: fn(&str) -> String,
-    told: &'static [&'static str],
+    expected: &'static [&'static str],
 }
 
 const EDITS: [Edit; 6] = [
-    Edit { edited: |file| network(file, "podCIDR: 10.128.0.0/16"), told: &["a new range of pods is an operation of its own"] },
-    Edit { edited: |file| network(file, "serviceCIDR: 10.129.0.0/16"), told: &["a new range of services is an operation of its own"] },
+    Edit { edited: |file| network(file, "podCIDR: 10.128.0.0/16"), expected: &["a new range of pods is an operation of its own"] },
+    Edit { edited: |file| network(file, "serviceCIDR: 10.129.0.0/16"), expected: &["a new range of services is an operation of its own"] },
     Edit {
         edited: |file| network(file, "nodePrefix: 25"),
-        told: &["another share of the range of pods for each node is an operation of its own"],
+        expected: &["another share of the range of pods for each node is an operation of its own"],
     },
     // An even number of members would be an error of the file alone.
     Edit {
         edited: |file| without(&without(file, "cp2"), "cp3"),
-        told: &["a member does not leave etcd because a line of the file is lost", "kokctl remove -f FILE cp2 cp3"],
+        expected: &["a member does not leave etcd because a line of the file is lost", "kokctl remove -f FILE cp2 cp3"],
     },
     Edit {
         edited: |file| role(&role(file, "worker1", "control-plane"), "worker2", "control-plane"),
-        told: &["worker1 is a worker of the cluster, and the file makes it a control plane", "kokctl replace -f FILE worker1 worker2"],
+        expected: &["worker1 is a worker of the cluster, and the file makes it a control plane", "kokctl replace -f FILE worker1 worker2"],
     },
     Edit {
         edited: |file| role(&role(file, "worker1", "control-plane"), "cp2", "worker"),
-        told: &["cp2 was set up as a control plane, and the file gives it other roles", "kokctl replace -f FILE cp2 worker1"],
+        expected: &["cp2 was set up as a control plane, and the file gives it other roles", "kokctl replace -f FILE cp2 worker1"],
     },
 ];
 
@@ -43,14 +43,14 @@ const OLDER: [(&str, Edit); 2] = [
         "1.36.3",
         Edit {
             edited: |file| file.replacen("kubernetesVersion: 1.37.1", "kubernetesVersion: 1.36.3", 1),
-            told: &["has kubernetesVersion v1.37.1, the file asks for v1.36.3", "that is no upgrade: Kubernetes can't go back"],
+            expected: &["has kubernetesVersion v1.37.1, the file asks for v1.36.3", "that is no upgrade: Kubernetes can't go back"],
         },
     ),
     (
         "2.2.9",
         Edit {
             edited: |file| format!("{file}    containerd_version: 2.2.9\n"),
-            told: &["runs containerd 2.3.7, and the file asks for 2.2.9", "containerd can't go back to an older version"],
+            expected: &["runs containerd 2.3.7, and the file asks for 2.2.9", "containerd can't go back to an older version"],
         },
     ),
 ];
@@ -63,12 +63,12 @@ pub fn needs_an_operation_of_its_own(lab: &Lab, kokctl: &Kokctl<'_>, manifest: &
     let older = OLDER.iter().filter(|(version, _)| held.contains(version)).map(|(_, edit)| edit);
     for edit in EDITS.iter().chain(older) {
         let edited = (edit.edited)(manifest);
-        assert_ne!(edited, manifest, "{:?}", edit.told);
+        assert_ne!(edited, manifest, "{:?}", edit.expected);
         kokctl.write_manifest(&edited);
         for verb in ["plan", "apply"] {
             let said = kokctl.verb(verb, &["--bundle", kokctl.bundle().to_str().unwrap()]);
             assert_eq!((said.code, said.stdout.as_str()), (3, ""), "{verb}: {said:?}");
-            let missing: Vec<_> = edit.told.iter().filter(|told| !unwrapped(&said.stderr).contains(**told)).collect();
+            let missing: Vec<_> = edit.expected.iter().filter(|told| !unwrapped(&said.stderr).contains(**told)).collect();
             assert!(missing.is_empty(), "{verb} does not say {missing:?}: {said:?}");
         }
     }

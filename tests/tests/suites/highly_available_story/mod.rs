@@ -1,5 +1,6 @@
 //! The parts of the test.
 
+pub mod component_settings;
 pub mod edited;
 pub mod endpoint;
 pub mod etcd;
@@ -8,7 +9,6 @@ pub mod lost;
 pub mod member;
 pub mod rolling;
 pub mod rotated;
-pub mod told;
 pub mod units;
 pub mod wiped;
 

@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use crate::cluster_support::kokctl::{Kokctl, Said};
+use crate::cluster_support::kokctl::{Kokctl, KokctlOutput};
 
 /// As a cluster's file calls them.
 const AUTHORITIES: [&str; 3] = ["kubernetes", "etcd", "frontProxy"];
@@ -126,7 +126,7 @@ impl<'a> Owner<'a> {
 }
 
 /// What messages ask for, by their lines.
-fn requests(said: &Said) -> Vec<Request<'_>> {
+fn requests(said: &KokctlOutput) -> Vec<Request<'_>> {
     let lines: Vec<&str> = said.stdout.lines().chain(said.stderr.lines()).collect();
     let mut requests = Vec::new();
     for (index, line) in lines.iter().enumerate() {

@@ -14,7 +14,7 @@ pub struct Traces {
 
 impl Traces {
     /// Of the lab with this name; its network is noted where there is one.
-    pub fn of(name: &str, namespace: Option<PathBuf>) -> Self {
+    pub fn of_lab(name: &str, namespace: Option<PathBuf>) -> Self {
         let state = std::env::var_os("XDG_STATE_HOME")
             .map_or_else(|| PathBuf::from(std::env::var_os("HOME").unwrap()).join(".local/state"), PathBuf::from);
         let folder = state.join("kok/lab").join(name);

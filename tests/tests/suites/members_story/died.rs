@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use kok_tests::lab::Host;
 use serde_json::Value;
 
-use crate::cluster_support::kokctl::{Kokctl, Said};
+use crate::cluster_support::kokctl::{Kokctl, KokctlOutput};
 
 /// A lost host is tried to be reached again for two minutes, in which a machine that is started anew comes back. What needs it fails then; the rest is what
 /// others still have to do.
@@ -40,7 +40,7 @@ impl Moment {
 }
 
 /// What was said, without the ends of lines.
-pub fn words(said: &Said) -> String {
+pub fn words(said: &KokctlOutput) -> String {
     said.stderr.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
@@ -60,7 +60,7 @@ pub fn at(kokctl: &Kokctl<'_>, verb: &[&str], host: &Host, moment: Moment) -> St
         stdout.push_str(&format!("{line}\n"));
     }
     let code = child.wait().unwrap().code().unwrap_or(-1);
-    let said = Said { code, stdout, stderr: fs::read_to_string(&errors).unwrap() };
+    let said = KokctlOutput { code, stdout, stderr: fs::read_to_string(&errors).unwrap() };
     let took = died.unwrap_or_else(|| panic!("it ended before {moment:?}: {said:?}")).elapsed();
     println!("it ended {:.1} s later with {code}:\n{}", took.as_secs_f64(), said.stderr);
     assert!(took < ENDS_WITHIN, "it went on for {took:?}: {said:?}");

@@ -4,7 +4,7 @@ use std::fs;
 
 use serde_json::{Value, json};
 
-use super::{HEARD, ROUND, STEPS, Story, is_over};
+use super::{HEARD, OperatorStory, ROUND, STEPS, is_over};
 use crate::cluster_support::ok;
 use crate::lab_support::wait_for;
 use crate::operator_story::{NAMESPACE, Operator, condition, operate_with, status};
@@ -12,13 +12,13 @@ use crate::operator_story::{NAMESPACE, Operator, condition, operate_with, status
 /// What the Cluster declares for its host.
 const DECLARED: &str = "/etc/declared";
 
-fn approve(story: &Story<'_>, digest: &Value) {
+fn approve(story: &OperatorStory<'_>, digest: &Value) {
     let annotation = format!("kokctl.io/approved-plan={}", digest.as_str().unwrap());
     story.server.ok(&["annotate", "--overwrite", "kokop", "asks", &annotation], "");
 }
 
 /// What is approved is one plan: a host that has changed since gives another one, which waits in turn.
-pub fn after_its_plan_was_approved(story: &Story<'_>, operator: &Operator) {
+pub fn after_its_plan_was_approved(story: &OperatorStory<'_>, operator: &Operator) {
     let declares = |resources: Value| {
         let patch = json!({"spec": {"hostResources": resources}}).to_string();
         story.server.ok(&["patch", "kok", story.lab.name(), "--type=merge", "-p", &patch], "");
@@ -46,7 +46,7 @@ pub fn after_its_plan_was_approved(story: &Story<'_>, operator: &Operator) {
 
 /// Another key than the one that is known is never accepted, also where new ones are: nobody logs in, and nothing is tried again. It is what is known that is
 /// another one here, for the lab itself knows the host by its keys.
-pub fn behind_its_address(story: &Story<'_>, operator: &Operator) {
+pub fn behind_its_address(story: &OperatorStory<'_>, operator: &Operator) {
     let name = format!("{}-known-hosts", story.lab.name());
     let known = story.server.ok(&["get", "configmap", &name, "-n", NAMESPACE, "-o", "jsonpath={.data.known_hosts}"], "");
     let knows = |lines: &str| {

@@ -4,7 +4,7 @@ use std::time::Instant;
 
 use serde_json::json;
 
-use super::{HEARD, ROUND, Story, TAKEN_OVER, is_over, objects};
+use super::{HEARD, OperatorStory, ROUND, TAKEN_OVER, is_over, objects};
 use crate::cluster_support::{bare, ok};
 use crate::lab_support::wait_for;
 use crate::operator_story::{NAMESPACE, Operator, condition, object, status};
@@ -17,19 +17,19 @@ const DEADLINE: u64 = 60;
 const TENANT: &str = "tenant";
 
 /// Makes the Cluster anew, of which nothing was begun yet, with what it names in this namespace.
-fn anew(story: &Story<'_>, namespace: &str, policy: &str) {
+fn anew(story: &OperatorStory<'_>, namespace: &str, policy: &str) {
     let mut cluster = objects::cluster(story.lab, namespace);
     cluster["spec"]["operator"] = json!({"deletionPolicy": policy, "deletionDeadlineSeconds": DEADLINE});
     story.server.ok(&["apply", "-f", "-"], &cluster.to_string());
 }
 
-fn delete(story: &Story<'_>) -> Instant {
+fn delete(story: &OperatorStory<'_>) -> Instant {
     story.server.ok(&["delete", "kok", story.lab.name(), "--wait=false"], "");
     Instant::now()
 }
 
 /// Waits until the Cluster is gone, with all that goes with it. The seconds that it took.
-pub fn is_gone(story: &Story<'_>, operator: &Operator, since: Instant) -> f64 {
+pub fn is_gone(story: &OperatorStory<'_>, operator: &Operator, since: Instant) -> f64 {
     let there = |kind: &str| story.server.ok(&["get", kind, "-A", "-o", "name"], "");
     wait_for("the end of the Cluster", DEADLINE + HEARD, || there("kok").is_empty());
     let took = since.elapsed().as_secs_f64();
@@ -45,12 +45,12 @@ fn is_ours(name: &str) -> bool {
     name.contains("kokctl-") || name.contains("clusteroperation")
 }
 
-fn is_free(story: &Story<'_>) -> bool {
+fn is_free(story: &OperatorStory<'_>) -> bool {
     ok(&story.host(), "grep -s run= /var/lib/kokctl/holder || :").is_empty()
 }
 
 /// The hosts stay as they are: what is at work ends, and nothing is begun any more.
-pub fn hosts_stay(story: &Story<'_>, operator: &Operator) {
+pub fn hosts_stay(story: &OperatorStory<'_>, operator: &Operator) {
     story.begins("orphan", 1);
     let since = delete(story);
     let took = story.server.kubectl(&["wait", "--for=delete", &format!("kok/{}", story.lab.name()), "--timeout=30s"], "");
@@ -65,7 +65,7 @@ pub fn hosts_stay(story: &Story<'_>, operator: &Operator) {
 }
 
 /// The hosts are taken down, once what is at work has ended.
-pub fn hosts_are_taken_down(story: &Story<'_>, operator: &Operator) {
+pub fn hosts_are_taken_down(story: &OperatorStory<'_>, operator: &Operator) {
     anew(story, NAMESPACE, "Reset");
     story.begins("reset", 1);
     let since = delete(story);
@@ -82,7 +82,7 @@ pub fn hosts_are_taken_down(story: &Story<'_>, operator: &Operator) {
 }
 
 /// A host does not answer any more: it is named, and the others are taken down.
-pub fn a_host_is_dead(story: &Story<'_>, operator: &Operator) {
+pub fn a_host_is_dead(story: &OperatorStory<'_>, operator: &Operator) {
     anew(story, NAMESPACE, "Reset");
     story.begins("dead", 1);
     let dead = story.lab.host("worker1").unwrap();
@@ -97,7 +97,7 @@ pub fn a_host_is_dead(story: &Story<'_>, operator: &Operator) {
 }
 
 /// The login is gone before the Cluster: nobody can reach the hosts, and it goes all the same.
-pub fn the_secret_is_gone(story: &Story<'_>, operator: &Operator) {
+pub fn the_secret_is_gone(story: &OperatorStory<'_>, operator: &Operator) {
     anew(story, NAMESPACE, "Reset");
     story.begins("secret", 1);
     story.server.ok(&["delete", "secret", "ssh-auth", "-n", NAMESPACE], "");
@@ -111,14 +111,14 @@ pub fn the_secret_is_gone(story: &Story<'_>, operator: &Operator) {
 }
 
 /// What was told last of hosts that are given up.
-fn given_up(story: &Story<'_>) -> String {
+fn given_up(story: &OperatorStory<'_>) -> String {
     let fields = "-o=jsonpath={range .items[*]}{.note}{.message}{\"\\n\"}{end}";
     let all = story.server.ok(&["get", "events", "-n", "default", "--field-selector=reason=HostsGivenUp", fields], "");
     all.lines().last().unwrap_or_default().to_owned()
 }
 
 /// The namespace goes with the Secret, while an operation is under way: that ends, others say what they wait for, and the Cluster goes.
-pub fn the_namespace_is_gone(story: &Story<'_>, operator: &Operator) {
+pub fn the_namespace_is_gone(story: &OperatorStory<'_>, operator: &Operator) {
     story.server.ok(&["create", "namespace", TENANT], "");
     let subject = format!("--serviceaccount={NAMESPACE}:kokctl-operator");
     story.server.ok(&["create", "rolebinding", "operator", "-n", TENANT, "--clusterrole=cluster-admin", &subject], "");

@@ -6,7 +6,7 @@ use std::time::Instant;
 
 use serde_json::{Value, json};
 
-use super::{HEARD, ROUND, STEPS, Story, is_over, objects};
+use super::{HEARD, OperatorStory, ROUND, STEPS, is_over, objects};
 use crate::cluster_support::kokctl::Kokctl;
 use crate::lab_support::wait_for;
 use crate::operator_story::{Operator, condition, object, status};
@@ -25,7 +25,7 @@ fn time(status: &Value, field: &str) -> jiff::Timestamp {
 }
 
 /// One after the other in their order, whichever replica attends to them.
-pub fn ten_wait_for_each_other(story: &Story<'_>) {
+pub fn ten_wait_for_each_other(story: &OperatorStory<'_>) {
     story.begins("first", 1);
     let name = |number: usize| format!("queued-{number}");
     let operation = |number: usize| {
@@ -52,7 +52,7 @@ pub fn ten_wait_for_each_other(story: &Story<'_>) {
 }
 
 /// Who holds the hosts is told to the other, whichever it is.
-pub fn command_line_and_operator_refuse_each_other(story: &Story<'_>, replicas: &[Operator]) {
+pub fn command_line_and_operator_refuse_each_other(story: &OperatorStory<'_>, replicas: &[Operator]) {
     let command_line = Kokctl::new(story.lab);
     let describes = |round: &str| {
         let mut manifest = objects::manifest(story.lab);
@@ -97,7 +97,7 @@ pub fn command_line_and_operator_refuse_each_other(story: &Story<'_>, replicas: 
 }
 
 /// One that is cancelled while another run holds the hosts has done nothing, and says nothing of the Cluster.
-fn gives_up_waiting(story: &Story<'_>) {
+fn gives_up_waiting(story: &OperatorStory<'_>) {
     let cluster = || object(&story.server, "kok", story.lab.name())["status"].clone();
     let before = cluster()["phase"].clone();
     let held = || condition(&cluster()["clusterConditions"], "HeldByAnother").is_some_and(|held| held["status"] == "True");
@@ -109,7 +109,7 @@ fn gives_up_waiting(story: &Story<'_>) {
 }
 
 /// What is at work ends, nothing else begins, and the next operation does the rest.
-pub fn one_is_cancelled(story: &Story<'_>, replicas: &[Operator]) {
+pub fn one_is_cancelled(story: &OperatorStory<'_>, replicas: &[Operator]) {
     story.begins("cancelled", 1);
     story.server.ok(&["annotate", "kokop", "cancelled", "kokctl.io/cancel=true"], "");
     let since = Instant::now();
@@ -128,7 +128,7 @@ pub fn one_is_cancelled(story: &Story<'_>, replicas: &[Operator]) {
 }
 
 /// Another operation has begun what was left, and nothing anew.
-fn rest_is_done(story: &Story<'_>, operation: &str, round: &str, replicas: &[Operator]) {
+fn rest_is_done(story: &OperatorStory<'_>, operation: &str, round: &str, replicas: &[Operator]) {
     wait_for("the rest", ROUND, || is_over(&status(&story.server, operation)));
     let said = status(&story.server, operation);
     let logs: String = replicas.iter().map(Operator::log).collect();
@@ -137,7 +137,7 @@ fn rest_is_done(story: &Story<'_>, operation: &str, round: &str, replicas: &[Ope
 }
 
 /// It takes longer than it may: what is at work is awaited, and the operation has failed.
-pub fn one_is_late(story: &Story<'_>, replicas: &[Operator]) {
+pub fn one_is_late(story: &OperatorStory<'_>, replicas: &[Operator]) {
     story.begins_with("late", 1, json!({"activeDeadlineSeconds": DEADLINE}));
     let began = time(&status(&story.server, "late"), "startTime");
     let since = |began: jiff::Timestamp| jiff::Timestamp::now().duration_since(began).as_secs_f64();
@@ -160,7 +160,7 @@ pub fn one_is_late(story: &Story<'_>, replicas: &[Operator]) {
 }
 
 /// A run ends as it would have; nothing begins until it is taken back.
-pub fn one_is_suspended(story: &Story<'_>, replicas: &[Operator]) {
+pub fn one_is_suspended(story: &OperatorStory<'_>, replicas: &[Operator]) {
     let set = |is: bool| {
         let patch = json!({"spec": {"operator": {"suspend": is}}}).to_string();
         story.server.ok(&["patch", "kok", story.lab.name(), "--type=merge", "-p", &patch], "");

@@ -5,7 +5,7 @@ use std::time::Instant;
 
 use serde_json::{Value, json};
 
-use super::{HEARD, Story, is_over, objects};
+use super::{HEARD, OperatorStory, is_over, objects};
 use crate::kube_on_kube_story::objects as kube_on_kube;
 use crate::lab_support::wait_for;
 use crate::operator_story::{NAMESPACE, Operator, condition, object, status};
@@ -20,14 +20,14 @@ const WRITTEN: u64 = 5;
 const MISSING: u64 = 20;
 
 /// Whether the Cluster's inputs are there, as its status says it, with what is not.
-fn ready(story: &Story<'_>, cluster: &str) -> (Value, String) {
+fn ready(story: &OperatorStory<'_>, cluster: &str) -> (Value, String) {
     let ready =
         condition(&object(&story.server, "kok", cluster)["status"]["clusterConditions"], "InputsReady").cloned().unwrap_or_default();
     (ready["status"].clone(), ready["message"].as_str().unwrap_or_default().to_owned())
 }
 
 /// Waits until this is told to be missing, and for a while longer.
-fn is_missing(story: &Story<'_>, cluster: &str, what: &str, since: Instant) -> f64 {
+fn is_missing(story: &OperatorStory<'_>, cluster: &str, what: &str, since: Instant) -> f64 {
     wait_for(what, HEARD, || ready(story, cluster) == (json!("False"), format!("{what} is not there")));
     let told = since.elapsed().as_secs_f64();
     assert!(told <= TOLD, "{told}");
@@ -36,7 +36,7 @@ fn is_missing(story: &Story<'_>, cluster: &str, what: &str, since: Instant) -> f
 }
 
 /// The run at work goes on without it; the next one waits for it.
-pub fn secret_is_removed(story: &Story<'_>, operator: &Operator) {
+pub fn secret_is_removed(story: &OperatorStory<'_>, operator: &Operator) {
     story.begins("removed", 1);
     story.server.ok(&["delete", "secret", "ssh-auth", "-n", NAMESPACE], "");
     story.ends_well("removed", &[operator]);
@@ -58,7 +58,7 @@ pub fn secret_is_removed(story: &Story<'_>, operator: &Operator) {
 }
 
 /// The objects of kube-on-kube, whose inventory comes last. They are another Cluster, of which the host is only looked at.
-pub fn inventory_comes_late(story: &Story<'_>, operator: &Operator) {
+pub fn inventory_comes_late(story: &OperatorStory<'_>, operator: &Operator) {
     kube_on_kube::write(story.lab, &story.kokctl, "ping.yml");
     let all = fs::read_to_string(story.kokctl.manifest()).unwrap();
     let (maps, others) = all.split_at(all.find("apiVersion: kubeonkube").unwrap());

@@ -6,7 +6,7 @@ use std::time::Instant;
 use serde_json::{Value, json};
 
 use super::deleted::is_gone;
-use super::{HEARD, Story, TAKEN_OVER, is_over, replica};
+use super::{HEARD, OperatorStory, TAKEN_OVER, is_over, replica};
 use crate::cluster_support::{bare, cluster};
 use crate::lab_support::wait_for;
 use crate::operator_story::{Operator, operate, status};
@@ -20,7 +20,7 @@ const MADE: u64 = 420;
 const GONE_ON: f64 = 60.0;
 
 /// Makes the cluster of the lab. Returns those that are left.
-pub fn at_five_moments(story: &Story<'_>, mut replicas: Vec<Operator>) -> Vec<Operator> {
+pub fn at_five_moments(story: &OperatorStory<'_>, mut replicas: Vec<Operator>) -> Vec<Operator> {
     operate(&story.server, story.lab, "make", "cluster.yml");
     for (place, moment) in MOMENTS.into_iter().enumerate() {
         let attempt = place as u64 + 2;
@@ -53,7 +53,7 @@ pub fn at_five_moments(story: &Story<'_>, mut replicas: Vec<Operator>) -> Vec<Op
 }
 
 /// The steps that journals of all replicas say were done.
-fn done(story: &Story<'_>) -> Vec<String> {
+fn done(story: &OperatorStory<'_>) -> Vec<String> {
     let folders = fs::read_dir(story.kokctl.folder().join("states")).unwrap().map(|state| state.unwrap().path());
     let runs = folders.flat_map(|state| fs::read_dir(state.join("kubeonkube/kokctl/runs")).into_iter().flatten());
     let journals = runs.map(|run| fs::read_to_string(run.unwrap().path().join("events.jsonl")).unwrap_or_default());
@@ -63,7 +63,7 @@ fn done(story: &Story<'_>) -> Vec<String> {
     events.filter(|it| it["event"] == "step-done").map(|it| it["step"].as_str().unwrap().to_owned()).collect()
 }
 
-fn no_step_was_done_twice(story: &Story<'_>) {
+fn no_step_was_done_twice(story: &OperatorStory<'_>) {
     // A token is made for each run.
     let mut done: Vec<String> = done(story).into_iter().filter(|step| !step.contains("token")).collect();
     done.sort_unstable();
@@ -73,7 +73,7 @@ fn no_step_was_done_twice(story: &Story<'_>) {
 }
 
 /// The cluster goes with its Cluster, also where etcd, kubelet and pods are at work.
-pub fn a_cluster_goes_with_its_object(story: &Story<'_>, operators: &[Operator]) {
+pub fn a_cluster_goes_with_its_object(story: &OperatorStory<'_>, operators: &[Operator]) {
     let policy = json!({"spec": {"operator": {"deletionPolicy": "Reset"}}}).to_string();
     story.server.ok(&["patch", "kok", story.lab.name(), "--type=merge", "-p", &policy], "");
     let held = || !story.server.ok(&["get", "kok", "-o", "jsonpath={.items[0].metadata.finalizers}"], "").is_empty();

@@ -5,7 +5,7 @@ use std::time::Instant;
 use kok_tests::lab::{Host, Lab};
 use serde_json::{Value, json};
 
-use super::{Story, is_over, objects};
+use super::{OperatorStory, is_over, objects};
 use crate::cluster_support::hosts;
 use crate::lab_support::wait_for;
 use crate::operator_story::{NAMESPACE, Operator, status};
@@ -32,7 +32,7 @@ struct Went {
 }
 
 /// All of them at the same moment.
-pub fn fifty_at_once(story: &Story<'_>, replicas: &[Operator]) {
+pub fn fifty_at_once(story: &OperatorStory<'_>, replicas: &[Operator]) {
     let clusters: Vec<Value> = hosts(story.lab).iter().map(|host| cluster(story.lab, host)).collect();
     story.server.ok(&["apply", "-f", "-"], &list(clusters));
     wait_for("both replicas", ALL, || [8081, 8082].iter().all(|port| is_well(story.lab, *port, "readyz")));
@@ -46,7 +46,7 @@ pub fn fifty_at_once(story: &Story<'_>, replicas: &[Operator]) {
 }
 
 /// The others take as long as they did; and a replica that starts does not wait for it.
-fn one_is_dead(story: &Story<'_>, replicas: &[Operator], before: &Went) {
+fn one_is_dead(story: &OperatorStory<'_>, replicas: &[Operator], before: &Went) {
     let (dead, others): (Vec<Host>, Vec<Host>) = hosts(story.lab).into_iter().partition(|host| host.name() == "worker7");
     dead[0].power_off().unwrap();
     operate(story, "third", &dead);
@@ -81,7 +81,7 @@ fn cluster(lab: &Lab, host: &Host) -> Value {
     cluster
 }
 
-fn operate(story: &Story<'_>, round: &str, hosts: &[Host]) {
+fn operate(story: &OperatorStory<'_>, round: &str, hosts: &[Host]) {
     let operation = |host: &Host| {
         let spec = json!({"cluster": host.name(), "actionType": "playbook", "action": "cluster.yml", "extraArgs": "--tags=hooks"});
         let meta = json!({"name": name(round, host)});
@@ -91,7 +91,7 @@ fn operate(story: &Story<'_>, round: &str, hosts: &[Host]) {
 }
 
 /// Operations of a round, by the Cluster of each of these hosts.
-fn round(story: &Story<'_>, round: &str, hosts: &[Host], replicas: &[Operator]) -> Went {
+fn round(story: &OperatorStory<'_>, round: &str, hosts: &[Host], replicas: &[Operator]) -> Went {
     let (writes, since) = (writes(story), Instant::now());
     operate(story, round, hosts);
     let of_round = || {
@@ -127,7 +127,7 @@ fn second(status: &Value, field: &str) -> i64 {
 }
 
 /// What the API server was asked to write so far of what the operator writes.
-fn writes(story: &Story<'_>) -> f64 {
+fn writes(story: &OperatorStory<'_>) -> f64 {
     let metrics = story.server.ok(&["get", "--raw", "/metrics"], "");
     let is_write = |line: &&str| {
         line.starts_with("apiserver_request_total{")

@@ -33,13 +33,13 @@ const HOOK: &str = "echo \"$ROUND $NUMBER\" >>/var/log/rounds
 until [ \"$NUMBER\" -le \"$(cat /run/round)\" ] 2>/dev/null; do sleep 0.1; done";
 
 /// A meta-cluster with one Cluster, and everything by which it is served.
-pub struct Story<'a> {
+pub struct OperatorStory<'a> {
     pub lab: &'a Lab,
     pub server: ApiServer,
     pub kokctl: Kokctl<'a>,
 }
 
-impl<'a> Story<'a> {
+impl<'a> OperatorStory<'a> {
     /// With the Cluster that the lab is, of which nothing was begun.
     pub fn new(lab: &'a Lab, server: ApiServer) -> Self {
         let story = Self { lab, server, kokctl: Kokctl::new(lab) };

@@ -6,7 +6,7 @@ use std::time::Instant;
 
 use serde_json::{Value, json};
 
-use super::{HEARD, STEPS, Story, TAKEN_OVER};
+use super::{HEARD, OperatorStory, STEPS, TAKEN_OVER};
 use crate::cluster_support::ok;
 use crate::lab_support::wait_for;
 use crate::operator_story::{NAMESPACE, Operator, operate, status};
@@ -21,7 +21,7 @@ const TRUE_AGAIN: f64 = 5.0;
 const HEARD_AGAIN: f64 = 12.0;
 
 /// It wakes up when the other one has taken the host, and does nothing more there.
-pub fn stands_still(story: &Story<'_>, replicas: &[Operator]) {
+pub fn stands_still(story: &OperatorStory<'_>, replicas: &[Operator]) {
     story.begins("paused", 2);
     let (old, new) = story.at_work("paused", replicas);
     let run = old.runs().pop().unwrap();
@@ -46,7 +46,7 @@ pub fn stands_still(story: &Story<'_>, replicas: &[Operator]) {
 }
 
 /// Somebody else stands in it, who never renews it.
-pub fn lease_is_stolen(story: &Story<'_>, replicas: &[Operator]) {
+pub fn lease_is_stolen(story: &OperatorStory<'_>, replicas: &[Operator]) {
     story.begins("stolen", 1);
     let (old, new) = story.at_work("stolen", replicas);
     let run = old.runs().pop().unwrap();
@@ -66,7 +66,7 @@ pub fn lease_is_stolen(story: &Story<'_>, replicas: &[Operator]) {
 }
 
 /// The run goes on meanwhile, and says so afterwards.
-pub fn api_server_is_away(story: &Story<'_>, replicas: &[Operator]) {
+pub fn api_server_is_away(story: &OperatorStory<'_>, replicas: &[Operator]) {
     story.begins("away", 2);
     let (old, new) = story.at_work("away", replicas);
     let transitions = |lease: &Value| lease["spec"]["leaseTransitions"].clone();
@@ -96,7 +96,7 @@ pub fn api_server_is_away(story: &Story<'_>, replicas: &[Operator]) {
 }
 
 /// As a rolling update ends it: it lets go of what it is at, and the other one goes on. Returns the one that is left.
-pub fn is_asked_to_end(story: &Story<'_>, replicas: Vec<Operator>) -> Operator {
+pub fn is_asked_to_end(story: &OperatorStory<'_>, replicas: Vec<Operator>) -> Operator {
     story.begins("rolled", 2);
     let name = story.at_work("rolled", &replicas).0.name().to_owned();
     let (mut old, mut new): (Vec<Operator>, Vec<Operator>) = replicas.into_iter().partition(|operator| operator.name() == name);

@@ -43,7 +43,7 @@ impl<'a> Meta<'a> {
     /// Puts the image of the operator that was built beside this test onto the host.
     pub fn has_the_image(&self, kokctl: &Kokctl<'_>) {
         let (archive, program) = (kokctl.folder().join("operator.tar"), program());
-        let options = operator_image::Options {
+        let options = operator_image::ImageOptions {
             program: &program,
             with_libraries: true,
             authorities: Path::new("/etc/ssl/certs/ca-certificates.crt"),
@@ -75,8 +75,8 @@ impl<'a> Meta<'a> {
         self.ok(&["apply", "--server-side", "--force-conflicts", "-f", "-"], &said.stdout);
         let volumes = source("deploy/examples/local-volumes.yaml").replace(FOLDERS.0, FOLDERS.1);
         self.ok(&["apply", "-f", "-"], &volumes);
-        let rollout = self.said(&["rollout", "status", "statefulset/kokctl-operator", "-n", NAMESPACE, "--timeout=180s"], "");
-        assert!(rollout.0, "{}\n{}\n{}", rollout.1, self.said(&["describe", "pods", "-n", NAMESPACE], "").1, self.logs());
+        let rollout = self.run_kubectl(&["rollout", "status", "statefulset/kokctl-operator", "-n", NAMESPACE, "--timeout=180s"], "");
+        assert!(rollout.0, "{}\n{}\n{}", rollout.1, self.run_kubectl(&["describe", "pods", "-n", NAMESPACE], "").1, self.logs());
     }
 
     /// Which pod works on a cluster, if any.
@@ -90,14 +90,14 @@ impl<'a> Meta<'a> {
     /// What the operators that run now have logged, also those before them in the same pods.
     pub fn logs(&self) -> String {
         let of = |pod: &str| {
-            let now = self.said(&["logs", "-n", NAMESPACE, pod], "").1;
-            now + &self.said(&["logs", "--previous", "-n", NAMESPACE, pod], "").1
+            let now = self.run_kubectl(&["logs", "-n", NAMESPACE, pod], "").1;
+            now + &self.run_kubectl(&["logs", "--previous", "-n", NAMESPACE, pod], "").1
         };
         ["kokctl-operator-0", "kokctl-operator-1"].map(of).concat()
     }
 
     /// Whether kubectl succeeded, and all that it said.
-    fn said(&self, arguments: &[&str], input: &str) -> (bool, String) {
+    fn run_kubectl(&self, arguments: &[&str], input: &str) -> (bool, String) {
         let mut command = self.lab.command(&self.kubectl).unwrap();
         command.arg("--kubeconfig").arg(&self.kubeconfig).args(arguments);
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
@@ -113,7 +113,7 @@ impl<'a> Meta<'a> {
 
 impl Kubectl for Meta<'_> {
     fn ok(&self, arguments: &[&str], input: &str) -> String {
-        let (success, said) = self.said(arguments, input);
+        let (success, said) = self.run_kubectl(arguments, input);
         assert!(success, "kubectl {arguments:?}: {said}");
         said
     }

@@ -33,14 +33,14 @@ pub(super) fn check(judge: &mut Judge<'_>, kubelet: &Kubelet, is_on: IsOn<'_>) {
 
 /// A value that the kubelet does not start with: what it has to be, and what to write.
 fn refuse(judge: &mut Judge<'_>, kubelet: &Kubelet, name: Name, rule: &str, hint: &str) {
-    let Some((said, value)) = kubelet.said(name) else { return };
-    let shown = if said == name.0 || name.0.starts_with(&format!("{said}.")) { name.0 } else { said };
+    let Some((field, value)) = kubelet.setting(name) else { return };
+    let shown = if field == name.0 || name.0.starts_with(&format!("{field}.")) { name.0 } else { field };
     let problem = Problem::new(format!("`{shown}` of the kubelet cannot be {}", quote(&text(value))));
     kubelet.blame(judge, &[name], problem.because(format!("{rule}, and the kubelet does not start otherwise")).hint(hint));
 }
 
 fn log_size(judge: &mut Judge<'_>, kubelet: &Kubelet) {
-    let Some(Json::String(size)) = kubelet.said(LOG_SIZE).map(|(_, value)| value) else { return };
+    let Some(Json::String(size)) = kubelet.setting(LOG_SIZE).map(|(_, value)| value) else { return };
     if !values::amount(size).is_some_and(|bytes| bytes.fract() == 0.0) {
         refuse(judge, kubelet, LOG_SIZE, "it is an amount of whole bytes like `10Mi`, or `10M`", "write such an amount, or leave it out");
     }
@@ -49,7 +49,7 @@ fn log_size(judge: &mut Judge<'_>, kubelet: &Kubelet) {
 fn throttling(judge: &mut Judge<'_>, kubelet: &Kubelet, is_on: IsOn<'_>) {
     // What stands in files of former versions, as their default, is taken anyway.
     const FORMER: f64 = 0.9;
-    let Some(factor) = kubelet.said(THROTTLING).and_then(|(_, value)| value.as_f64()) else { return };
+    let Some(factor) = kubelet.setting(THROTTLING).and_then(|(_, value)| value.as_f64()) else { return };
     if factor <= 0.0 || factor > 1.0 {
         refuse(judge, kubelet, THROTTLING, "it is more than 0, and 1.0 at the most", "write such a number, or leave it out");
     } else if is_on("MemoryQoS") == Some(false) && (factor - FORMER).abs() > f64::EPSILON {
@@ -71,7 +71,7 @@ fn restarts(judge: &mut Judge<'_>, kubelet: &Kubelet, is_on: IsOn<'_>) {
 /// `CheckTaintValidation` of Kubernetes' `pkg/util/taints`.
 fn taints(judge: &mut Judge<'_>, kubelet: &Kubelet) {
     const EFFECTS: [&str; 3] = ["NoExecute", "NoSchedule", "PreferNoSchedule"];
-    let Some((_, Json::Array(items))) = kubelet.said(TAINTS) else { return };
+    let Some((_, Json::Array(items))) = kubelet.setting(TAINTS) else { return };
     for item in items {
         let part = |name: &str| item.get(name).and_then(Json::as_str).unwrap_or_default();
         let (key, value, effect) = (part("key"), part("value"), part("effect"));
@@ -95,7 +95,7 @@ fn taints(judge: &mut Judge<'_>, kubelet: &Kubelet) {
 
 fn log_format(judge: &mut Judge<'_>, kubelet: &Kubelet) {
     const FORMATS: [&str; 2] = ["json", "text"];
-    let Some(Json::String(format)) = kubelet.said(LOGGING).map(|(_, value)| value) else { return };
+    let Some(Json::String(format)) = kubelet.setting(LOGGING).map(|(_, value)| value) else { return };
     if !format.is_empty() && !FORMATS.contains(&format.as_str()) {
         let problem = Problem::new(format!("`{}` of the kubelet cannot be {}", LOGGING.0, quote(format)));
         let problem = problem.because("it is `json` or `text`, and the kubelet does not start otherwise");
@@ -105,7 +105,7 @@ fn log_format(judge: &mut Judge<'_>, kubelet: &Kubelet) {
 
 /// `NewAllowlist` of Kubernetes' `pkg/kubelet/sysctl`.
 fn sysctls(judge: &mut Judge<'_>, kubelet: &Kubelet) {
-    let Some((_, value)) = kubelet.said(SYSCTLS) else { return };
+    let Some((_, value)) = kubelet.setting(SYSCTLS) else { return };
     let names: Vec<&str> = match value {
         Json::Array(items) => items.iter().filter_map(Json::as_str).collect(),
         Json::String(text) => text.split(',').filter(|name| !name.is_empty()).collect(),
@@ -163,14 +163,14 @@ fn is_of_pods(name: &str) -> bool {
 
 fn ids(judge: &mut Judge<'_>, kubelet: &Kubelet) {
     const UNIT: i64 = 65_536;
-    let Some(ids) = kubelet.said(IDS).and_then(|(_, value)| value.as_i64()) else { return };
+    let Some(ids) = kubelet.setting(IDS).and_then(|(_, value)| value.as_i64()) else { return };
     if ids < UNIT || ids % UNIT != 0 || ids > i64::from(u32::MAX) {
         refuse(judge, kubelet, IDS, "it is 65536 or a multiple of it, below 4294967296", "write such a number, or leave it out");
     }
 }
 
 fn logs(judge: &mut Judge<'_>, kubelet: &Kubelet) {
-    let Some(Json::String(path)) = kubelet.said(LOGS).map(|(_, value)| value) else { return };
+    let Some(Json::String(path)) = kubelet.setting(LOGS).map(|(_, value)| value) else { return };
     let is_clean = path == "/" || path.strip_prefix('/').is_some_and(|rest| !rest.split('/').any(|part| matches!(part, "" | "." | "..")));
     if !path.is_empty() && (!is_clean || !path.is_ascii()) {
         let rule = "it is an absolute path of ASCII characters, without `.`, `..` and doubled slashes";

@@ -36,11 +36,11 @@ const ENFORCE: Name = ("enforceNodeAllocatable", "");
 
 pub(super) fn check(judge: &mut Judge<'_>, kubelet: &Kubelet) {
     for (name, words) in WORDS {
-        let Some((said, value)) = kubelet.said(name) else { continue };
+        let Some((field, value)) = kubelet.setting(name) else { continue };
         let written = text(value);
         // What is no text is told as such.
         if value.is_string() && !words.contains(&written.as_str()) {
-            let problem = Problem::new(format!("`{said}` of the kubelet cannot be {}", quote(&written)));
+            let problem = Problem::new(format!("`{field}` of the kubelet cannot be {}", quote(&written)));
             let words: Vec<&str> = words.iter().copied().filter(|word| !word.is_empty()).collect();
             let problem = problem.because(format!("it is one of {}, and the kubelet does not start otherwise", words.join(", ")));
             kubelet.blame(judge, &[name], nearest_or(problem, &written, &words, "write one of them"));
@@ -50,7 +50,7 @@ pub(super) fn check(judge: &mut Judge<'_>, kubelet: &Kubelet) {
 }
 
 fn enforced(judge: &mut Judge<'_>, kubelet: &Kubelet) {
-    let Some((_, Json::Array(items))) = kubelet.said(ENFORCE) else { return };
+    let Some((_, Json::Array(items))) = kubelet.setting(ENFORCE) else { return };
     let names: Vec<&str> = items.iter().filter_map(Json::as_str).collect();
     for (index, name) in names.iter().enumerate() {
         let problem = Problem::new(format!("`{}` of the kubelet cannot have {}", ENFORCE.0, quote(name)));

@@ -8,8 +8,8 @@ use kok_tasks::operations::Operation;
 use kok_tasks::plan::{Action, Step};
 use tokio::time::Instant;
 
-use super::super::super::super::hosts::{Acted, Answer, Hosts, Order, Trouble};
-use super::super::super::super::schedule::Lane;
+use super::super::super::super::hosts::{Acted, Answer, Hosts, Order, OrderTrouble};
+use super::super::super::super::schedule::HostLane;
 use super::super::super::super::wish::Stop;
 use super::super::super::seeded::seeded;
 use super::support::api;
@@ -58,23 +58,23 @@ impl Model {
         let mut inner = self.lock();
         inner.pass();
         let looks = order.steps.iter().flat_map(|(step, _)| step.looks());
-        Answer { acted, said: Vec::new(), seen: inner.world.look(&order.host, looks), restarted: inner.restarted.contains(&order.host) }
+        Answer { acted, outputs: Vec::new(), seen: inner.world.look(&order.host, looks), restarted: inner.restarted.contains(&order.host) }
     }
 
-    fn begin(&self, order: &Order) -> Result<Option<Fault>, Trouble> {
+    fn begin(&self, order: &Order) -> Result<Option<Fault>, OrderTrouble> {
         let mut inner = self.lock();
         let number = inner.orders;
         if inner.dies_at == Some(number) {
             self.died.send_replace(true);
             drop(inner);
-            return Err(Trouble::Lost { because: "the controller is dead".to_owned(), begun: true });
+            return Err(OrderTrouble::Lost { because: "the controller is dead".to_owned(), begun: true });
         }
         inner.orders += 1;
         let told = inner.forbidden.get(&order.host).copied();
         let is_forbidden = told.is_some_and(|told| told < Instant::now());
         inner.oracle.broken.extend(is_forbidden.then(|| format!("S7: {} is sent something although it is gone, or another's", order.host)));
         inner.oracle.sends(order.steps.iter().map(|(step, _)| step));
-        let written: BTreeSet<&str> = inner.told.iter().take(inner.flushed).filter_map(started).collect();
+        let written: BTreeSet<&str> = inner.emitted.iter().take(inner.flushed).filter_map(started).collect();
         let steps = order.steps.iter().map(|(step, _)| step.id.to_string());
         let unwritten: Vec<String> = steps.filter(|id| !written.contains(id.as_str())).collect();
         inner.unwritten.extend(unwritten);
@@ -96,7 +96,7 @@ impl Model {
             inner.sent.insert((order.host.clone(), order.lane), order.clone());
         }
         inner.in_flight.extend(order.steps.iter().map(|(step, _)| step.id.to_string()));
-        if order.lane == Lane::Streams {
+        if order.lane == HostLane::Streams {
             inner.streams += 1;
             inner.most_streams = inner.most_streams.max(inner.streams);
         }
@@ -112,13 +112,13 @@ impl Model {
         if !inner.at_work.contains_key(&key) {
             inner.sent.remove(&key);
         }
-        if order.lane == Lane::Streams {
+        if order.lane == HostLane::Streams {
             inner.streams -= 1;
         }
     }
 
-    async fn suffer(&self, order: &Order, fault: Option<Fault>) -> Result<Answer, Trouble> {
-        let lost = |begun| Err(Trouble::Lost { because: "the link broke".to_owned(), begun });
+    async fn suffer(&self, order: &Order, fault: Option<Fault>) -> Result<Answer, OrderTrouble> {
+        let lost = |begun| Err(OrderTrouble::Lost { because: "the link broke".to_owned(), begun });
         let all = order.steps.len();
         let at_work = (order.host.clone(), order.lane);
         tokio::time::sleep(Duration::from_secs(1)).await;
@@ -145,7 +145,7 @@ impl Model {
             Some(Fault::NeverEnds) => {
                 self.lock().at_work.insert(at_work, None);
                 tokio::time::sleep(order.deadline).await;
-                return Err(Trouble::Late { because: "no result".to_owned() });
+                return Err(OrderTrouble::Late { because: "no result".to_owned() });
             }
             Some(Fault::Slow(minutes)) => {
                 let answer = self.carry_out(order, all);
@@ -159,7 +159,7 @@ impl Model {
                 hosts.into_iter().for_each(|host| {
                     inner.forbidden.entry(host).or_insert_with(Instant::now);
                 });
-                return Err(Trouble::Held { because: "run=other".to_owned() });
+                return Err(OrderTrouble::Held { because: "run=other".to_owned() });
             }
             Some(Fault::Interrupt) => self.interrupt(Stop::Finish),
             Some(Fault::InterruptTwice) => {
@@ -196,8 +196,8 @@ fn started(kind: &EventKind) -> Option<&str> {
     if let EventKind::StepStarted { step, .. } = kind { Some(step) } else { None }
 }
 
-fn reachable(inner: &Inner, host: &str) -> Result<(), Trouble> {
-    if inner.gone.contains(host) { Err(Trouble::Gone { because: "it is away".to_owned(), is_away: true }) } else { Ok(()) }
+fn reachable(inner: &Inner, host: &str) -> Result<(), OrderTrouble> {
+    if inner.gone.contains(host) { Err(OrderTrouble::Gone { because: "it is away".to_owned(), is_away: true }) } else { Ok(()) }
 }
 
 impl Inner {
@@ -227,31 +227,31 @@ impl Inner {
 }
 
 impl Hosts for Model {
-    async fn act(&self, order: &Order) -> Result<Answer, Trouble> {
+    async fn act(&self, order: &Order) -> Result<Answer, OrderTrouble> {
         let fault = self.begin(order)?;
         let key = (order.host.clone(), order.lane);
         if self.lock().at_work.get(&key) == Some(&None) {
             // What the beginning of every script does on a host.
             tokio::time::sleep(Duration::from_secs(120)).await;
             self.end(order);
-            return Err(Trouble::Failed { because: "an earlier script is still at work".to_owned(), unknown: false });
+            return Err(OrderTrouble::Failed { because: "an earlier script is still at work".to_owned(), unknown: false });
         }
         let result = self.suffer(order, fault).await;
         self.end(order);
         result
     }
 
-    async fn settle(&self, order: &Order, patience: Duration) -> Result<Answer, Trouble> {
+    async fn settle(&self, order: &Order, patience: Duration) -> Result<Answer, OrderTrouble> {
         reachable(&self.lock(), &order.host)?;
         let key = (order.host.clone(), order.lane);
         let at_work = self.lock().at_work.get(&key).copied();
         match at_work {
             Some(None) => {
                 tokio::time::sleep(patience).await;
-                return Err(Trouble::Late { because: "it is still at work".to_owned() });
+                return Err(OrderTrouble::Late { because: "it is still at work".to_owned() });
             }
             Some(Some(until)) if until > Instant::now() + patience => {
-                return Err(Trouble::Late { because: "it is still at work".to_owned() });
+                return Err(OrderTrouble::Late { because: "it is still at work".to_owned() });
             }
             Some(Some(until)) => {
                 tokio::time::sleep_until(until).await;
@@ -264,7 +264,7 @@ impl Hosts for Model {
         Ok(self.answer(order, vec![Acted::Unknown; order.steps.len()]))
     }
 
-    async fn look(&self, host: &str, looks: Looks) -> Result<Observations, Trouble> {
+    async fn look(&self, host: &str, looks: Looks) -> Result<Observations, OrderTrouble> {
         let takes = self.lock().look_takes;
         tokio::time::sleep(takes).await;
         if std::mem::take(&mut self.lock().interrupts_look) {

@@ -41,12 +41,12 @@ impl Model {
     /// Steps of which it was said that they begin.
     pub(in super::super) fn begun(&self) -> Vec<String> {
         let begun = |kind: &EventKind| if let EventKind::StepStarted { step, .. } = kind { Some(step.clone()) } else { None };
-        self.lock().told.iter().filter_map(begun).collect()
+        self.lock().emitted.iter().filter_map(begun).collect()
     }
 
     /// What a step waited for, in its own words.
     pub(in super::super) fn waited(&self, id: &StepId) -> Vec<String> {
-        let told = &self.lock().told;
+        let told = &self.lock().emitted;
         let waits = told.iter().filter_map(|kind| match kind {
             EventKind::StepWaiting { step, because, .. } if *step == id.to_string() => Some(because.clone()),
             _ => None,
@@ -55,9 +55,9 @@ impl Model {
     }
 
     /// What the run said, and how long after its beginning.
-    pub(in super::super) fn told(&self) -> Vec<(Duration, EventKind)> {
+    pub(in super::super) fn timed_events(&self) -> Vec<(Duration, EventKind)> {
         let inner = self.lock();
-        inner.told_at.iter().copied().zip(inner.told.iter().cloned()).collect()
+        inner.told_at.iter().copied().zip(inner.emitted.iter().cloned()).collect()
     }
 
     pub(in super::super) fn orders(&self) -> usize {
@@ -76,7 +76,7 @@ impl Model {
 
     /// Whether the run said that a step, a condition included, is done.
     pub(in super::super) fn was_done(&self, id: &StepId) -> bool {
-        self.lock().told.iter().any(|kind| matches!(kind, EventKind::StepDone { step, .. } if step == id.as_str()))
+        self.lock().emitted.iter().any(|kind| matches!(kind, EventKind::StepDone { step, .. } if step == id.as_str()))
     }
 
     /// Orders that came while an earlier one of the same lane was at work on the host.
@@ -87,7 +87,7 @@ impl Model {
     /// Steps that were begun after the signal came, whenever the run heard it.
     pub(in super::super) fn begun_after_interrupt(&self) -> usize {
         let inner = self.lock();
-        let after = inner.told.iter().skip(inner.interrupted.unwrap());
+        let after = inner.emitted.iter().skip(inner.interrupted.unwrap());
         after.filter(|kind| matches!(kind, EventKind::StepStarted { .. })).count()
     }
 

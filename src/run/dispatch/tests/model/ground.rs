@@ -10,7 +10,7 @@ use kok_tasks::plan::Step;
 use tokio::time::Instant;
 
 use super::super::super::super::hosts::Order;
-use super::super::super::super::schedule::Lane;
+use super::super::super::super::schedule::HostLane;
 use super::super::super::seeded::seeded;
 use super::Model;
 use super::support::world::World;
@@ -21,7 +21,7 @@ pub(in super::super) struct Ground {
     /// Holder records, by host.
     records: BTreeMap<String, String>,
     /// Orders that have not ended, and when they will; nothing if never.
-    at_work: BTreeMap<(String, Lane), (Order, Option<Duration>)>,
+    at_work: BTreeMap<(String, HostLane), (Order, Option<Duration>)>,
     pub(in super::super) broken: Vec<String>,
 }
 

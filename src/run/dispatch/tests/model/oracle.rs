@@ -113,7 +113,7 @@ impl Inner {
 
     /// Hosts that have failed, while there are no more of them than may: nobody waits for these.
     fn excused(&self) -> BTreeSet<&str> {
-        let failed = self.told.iter().filter_map(|kind| match kind {
+        let failed = self.emitted.iter().filter_map(|kind| match kind {
             EventKind::StepFailed { step, .. } => step.split('/').next(),
             _ => None,
         });

@@ -9,7 +9,7 @@ use kok_tasks::operations::MEMBER_DATA;
 use kok_tasks::plan::{Leaving, Making, Refusal, leave, reset_looks};
 
 use super::super::super::seeded::seeded;
-use super::lives::{Life, Random};
+use super::lives::{Random, SimulatedLife};
 use super::*;
 use model::support::api::FOREIGN_DATA;
 use serde::Serialize;
@@ -34,7 +34,7 @@ pub(super) enum Beginning {
 /// What is typed in a life.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
-pub(super) enum Order {
+pub(super) enum TypedOrder {
     Apply,
     Remove(String),
 }
@@ -48,7 +48,7 @@ pub(super) struct Edits {
 
 impl Edits {
     /// Those of a world, by what is otherwise than where a run has just ended.
-    pub(super) fn of(world: &World) -> Self {
+    pub(super) fn from_world(world: &World) -> Self {
         let which = usize::from(world.cluster.has_etcd_units());
         let mut edits = Self::default();
         WORLDS.with(|worlds| {
@@ -101,18 +101,18 @@ impl Beginning {
         world
     }
 
-    pub(super) fn plan(self, world: &World, random: &mut Random) -> (Order, Result<Plan, Vec<Refusal>>) {
+    pub(super) fn plan(self, world: &World, random: &mut Random) -> (TypedOrder, Result<Plan, Vec<Refusal>>) {
         if self.is_apply() {
-            return (Order::Apply, world.try_plan());
+            return (TypedOrder::Apply, world.try_plan());
         }
         let hosts: Vec<String> = world.cluster.hosts.iter().map(|host| host.name.clone()).collect();
         let chosen = hosts[usize::try_from(random.below(hosts.len() as u64)).unwrap()].clone();
         let plan = left_by(world, &chosen);
-        (Order::Remove(chosen), plan)
+        (TypedOrder::Remove(chosen), plan)
     }
 
-    pub(super) fn life(self, random: &mut Random, world: &World) -> Life {
-        if self == Self::Founding { Life::of_founding(random) } else { Life::any(random, world) }
+    pub(super) fn life(self, random: &mut Random, world: &World) -> SimulatedLife {
+        if self == Self::Founding { SimulatedLife::of_founding(random) } else { SimulatedLife::any(random, world) }
     }
 }
 

@@ -8,7 +8,7 @@ use std::path::Path;
 use serde::Serialize;
 use serde_json::json;
 
-use super::beginnings::Order;
+use super::beginnings::TypedOrder;
 use super::*;
 
 /// A control plane leaves while the host of a member that is a unit is lost; one leaves in a run that is killed; one leaves over a link that breaks, and
@@ -18,7 +18,7 @@ const KEPT: [u64; 4] = [1256, 1798, 2867, 2891];
 /// What was typed, on what, and what happened meanwhile.
 #[derive(Debug, Clone, Serialize)]
 pub(super) struct Lived {
-    order: Order,
+    order: TypedOrder,
     /// Files to which somebody has written a line before, by host.
     edited: Vec<(String, String)>,
     removed: Vec<(String, String)>,
@@ -33,7 +33,7 @@ pub(super) struct Lived {
 }
 
 impl Lived {
-    pub(super) fn new(order: Order, by: Taker, edits: Edits, life: &Life) -> Self {
+    pub(super) fn new(order: TypedOrder, by: Taker, edits: Edits, life: &SimulatedLife) -> Self {
         let is_of_link = |fault: &Fault| matches!(fault, Fault::LostBefore | Fault::LostBetween | Fault::LostAfter | Fault::StillAtWork);
         let Edits { edited, removed } = edits;
         Self {
@@ -50,13 +50,13 @@ impl Lived {
 
 /// What there is in the end.
 #[derive(Debug, Serialize)]
-pub(super) struct End {
+pub(super) struct FinalState {
     members: Vec<String>,
     nodes: Vec<String>,
 }
 
-impl End {
-    pub(super) fn of(world: &World) -> Self {
+impl FinalState {
+    pub(super) fn from_world(world: &World) -> Self {
         let mut members = world.api.members.clone();
         members.sort();
         Self { members, nodes: world.api.nodes.keys().cloned().collect() }

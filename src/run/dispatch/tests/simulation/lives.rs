@@ -96,7 +96,7 @@ fn of_one_plane(random: &mut Random) -> Happening {
 
 /// One life of a run: what breaks and when, and whether it is killed.
 #[derive(Debug)]
-pub(super) struct Life {
+pub(super) struct SimulatedLife {
     pub(super) faults: Vec<(usize, Fault)>,
     pub(super) dies_at: Option<usize>,
     pub(super) happenings: Vec<(u64, Happening)>,
@@ -104,7 +104,7 @@ pub(super) struct Life {
     pub(super) goes_on: Option<Duration>,
 }
 
-impl Life {
+impl SimulatedLife {
     /// Some suffer from links, some from the cluster, and some from both.
     pub(super) fn any(random: &mut Random, world: &World) -> Self {
         let breaking =

@@ -3,9 +3,9 @@
 
 use std::cell::LazyCell;
 
-use kok_tasks::drain::{Budget, Cordon, Owner, Pod, Selector};
+use kok_tasks::drain::{Budget, Cordon, Pod, PodOwner, Selector};
 use kok_tasks::observe::{API_SERVER, ETCD, KUBELET};
-use kok_tasks::upgrade::{Hop, Part, Pause, Running, Stage, StageName, Turn, Wish, hops, stages};
+use kok_tasks::upgrade::{ClusterPart, Hop, Pause, Running, Stage, StageName, Turn, Wish, hops, stages};
 use model::support::upgrading::{NEW, OLD, alone_of_version, of_version, upgradable};
 
 use super::super::super::seeded::seeded;
@@ -18,7 +18,7 @@ thread_local! {
 
 /// What somebody types.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Command {
+pub(super) struct TypedCommand {
     turn: Turn,
     wish: Wish,
 }
@@ -38,7 +38,7 @@ fn file(world: &World) -> Cluster {
     if world.cluster.is_highly_available() { of_version(NEW) } else { alone_of_version(NEW) }
 }
 
-impl Command {
+impl TypedCommand {
     fn any(random: &mut Random, may_go_back: bool) -> Self {
         let turn = match random.below(5) {
             _ if !may_go_back => Turn::Whole,
@@ -52,8 +52,8 @@ impl Command {
             _ => Vec::new(),
         };
         let part = match random.below(8) {
-            0 => Some(Part::ControlPlanes),
-            1 => Some(Part::Workers),
+            0 => Some(ClusterPart::ControlPlanes),
+            1 => Some(ClusterPart::Workers),
             _ => None,
         };
         let pause = match random.below(6) {
@@ -74,7 +74,7 @@ impl Command {
     pub(super) fn stages_to(&self, file: Cluster, world: &World) -> Result<Vec<Stage>, String> {
         let mut world = world.clone();
         world.cluster = file;
-        let running = Running::of(&world.cluster, &world.seen_before_upgrade()).map_err(|refusals| format!("{refusals:?}"))?;
+        let running = Running::from_seen(&world.cluster, &world.seen_before_upgrade()).map_err(|refusals| format!("{refusals:?}"))?;
         let hops = hops(self.turn, &world.cluster, &running, &NEW.parse().unwrap(), &world.bundle);
         let mut hops = hops.map_err(|refused| format!("{refused:?}"))?;
         if seeded!(AnyPatchOfEtcd) {
@@ -98,8 +98,13 @@ fn fill(world: &mut World) {
     let takes_pods = |node: &&String| world.api.nodes[*node].cordon == Cordon::None;
     let workers: Vec<String> = world.api.nodes.keys().filter(takes_pods).filter(|node| node.starts_with("worker")).cloned().collect();
     for node in workers {
-        let pod =
-            Pod { namespace: "shop".into(), name: format!("cart-{node}"), labels: labels.clone(), owner: Owner::Another, ..Pod::default() };
+        let pod = Pod {
+            namespace: "shop".into(),
+            name: format!("cart-{node}"),
+            labels: labels.clone(),
+            owner: PodOwner::Another,
+            ..Pod::default()
+        };
         world.api.pods.insert(node, vec![pod]);
     }
 }
@@ -121,7 +126,7 @@ impl History {
         for number in 0..1 + random.below(3) {
             world.token_id = format!("kokab{number}");
             if self.ground.take(&mut world, Taker::any(&mut random)) {
-                let command = Command::any(&mut random, may_go_back);
+                let command = TypedCommand::any(&mut random, may_go_back);
                 let end;
                 (world, end) = self.run_stages(world, &command, (Some(&mut random), None));
                 if self.broken.is_empty() && end == End::CutOff && random.one_in(2) {
@@ -139,14 +144,14 @@ impl History {
     }
 
     /// The same command, while the API server of a control plane is still away: whatever would go on without that goes on.
-    fn again_at_once(&mut self, mut world: World, command: &Command, random: &mut Random) -> World {
+    fn again_at_once(&mut self, mut world: World, command: &TypedCommand, random: &mut Random) -> World {
         if command.stages(&world).is_err() || !self.ground.take(&mut world, Taker { controller: "ours", take_over: true }) {
             return world;
         }
         let plane = if world.cluster.is_highly_available() { random.one_of(&["cp1", "cp2", "cp3"]) } else { "cp1" };
         let (world, end) = self.run_stages(world, command, (None, Some(plane)));
         if end == End::Refused && self.broken.is_empty() {
-            let told = self.told.last().cloned().unwrap_or_default();
+            let told = self.log.last().cloned().unwrap_or_default();
             self.broken.push(format!("with the API server of {plane} away {command:?} is refused: {told}"));
         }
         world
@@ -157,10 +162,10 @@ impl History {
     fn run_stages(
         &mut self,
         mut world: World,
-        command: &Command,
+        command: &TypedCommand,
         (mut random, mut away): (Option<&mut Random>, Option<&'static str>),
     ) -> (World, End) {
-        self.told.push(format!("{command:?}, without the API server of {away:?}"));
+        self.log.push(format!("{command:?}, without the API server of {away:?}"));
         if let Some(host) = away {
             world.host(host).down.insert("kube-apiserver".to_owned());
         }
@@ -169,19 +174,19 @@ impl History {
             Err(refused) => return (self.is_refused(world, refused), End::Refused),
         };
         for stage in stages {
-            self.told.push(format!("{}: {:?}", stage.name, stage.hosts));
+            self.log.push(format!("{}: {:?}", stage.name, stage.hosts));
             world.cluster = stage.cluster;
             fill(&mut world);
             let plan = match world.try_plan() {
                 Ok(plan) => plan,
                 Err(refusals) => return (self.is_refused(world, format!("{refusals:?}")), End::Refused),
             };
-            let mut life = random.as_mut().map_or_else(Life::quiet, |random| Life::of_stage(random, &world));
+            let mut life = random.as_mut().map_or_else(SimulatedLife::quiet, |random| SimulatedLife::of_stage(random, &world));
             life.happenings.extend(away.take().map(|host| (0, Happening::api_server_away(host))));
             let outcome;
             (outcome, world) = self.live(world, &plan, &life);
             let is_complete = outcome.as_ref().is_some_and(Outcome::is_complete);
-            self.told.extend((!is_complete).then(|| format!("{outcome:?}")));
+            self.log.extend((!is_complete).then(|| format!("{outcome:?}")));
             if !self.broken.is_empty() || !is_complete {
                 return (world, End::CutOff);
             }
@@ -191,7 +196,7 @@ impl History {
 
     /// What was away comes back.
     fn is_refused(&mut self, mut world: World, why: String) -> World {
-        self.told.push(why);
+        self.log.push(why);
         world.hosts.values_mut().for_each(|host| host.down.clear());
         world
     }
@@ -202,14 +207,14 @@ impl History {
             return self.broken.push("hosts can't be taken over".to_owned());
         }
         world.token_id = "kokzzz".to_owned();
-        let command = Command { turn: Turn::Finish, ..Command::default() };
+        let command = TypedCommand { turn: Turn::Finish, ..TypedCommand::default() };
         let end;
         (world, end) = self.run_stages(world, &command, (None, None));
         if !self.broken.is_empty() {
             return;
         }
         if end != End::Complete {
-            let told = self.told.last().cloned().unwrap_or_default();
+            let told = self.log.last().cloned().unwrap_or_default();
             return self.broken.push(format!("an upgrade without a fault does not end: {told}"));
         }
         for (program, version) in [(API_SERVER, NEW), (KUBELET, NEW), (ETCD, "3.7.0")] {

@@ -24,7 +24,7 @@ fn file(version: &str, serial: &str) -> Cluster {
 fn upgraded(serial: &str) -> (Wave, Wave) {
     let mut of_planes = None;
     let mut world = upgradable(file(OLD, serial));
-    for stage in upgrading::Command::default().stages_to(file(NEW, serial), &world).unwrap() {
+    for stage in upgrading::TypedCommand::default().stages_to(file(NEW, serial), &world).unwrap() {
         let is_of_workers = stage.name == StageName::Kubelets && stage.hosts.iter().any(|host| host.starts_with("worker"));
         world.cluster = stage.cluster;
         let plan = world.plan();
@@ -45,7 +45,7 @@ fn lived(world: World, plan: &Plan) -> (Wave, World) {
         let (model, stop) = Model::new(world, &[], None);
         let outcome = Dispatcher::over(plan, &cluster, Arc::clone(&model), model.events(), Pools::default(), stop).run().await;
         assert!(outcome.is_complete(), "{outcome:?}");
-        (Wave::of(&model), model.world_afterwards())
+        (Wave::from_model(&model), model.world_afterwards())
     })
 }
 
@@ -61,10 +61,10 @@ struct Wave {
 }
 
 impl Wave {
-    fn of(model: &Model) -> Self {
+    fn from_model(model: &Model) -> Self {
         let worker = |step: &str| step.split('/').next().filter(|host| host.starts_with("worker")).map(str::to_owned);
         let mut away: BTreeMap<String, (Duration, Duration)> = BTreeMap::new();
-        for (at, kind) in model.told() {
+        for (at, kind) in model.timed_events() {
             match kind {
                 EventKind::StepStarted { step, .. } if step.contains("cordon") => {
                     away.extend(worker(&step).map(|host| (host, (at, at))));

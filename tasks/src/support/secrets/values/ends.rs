@@ -126,8 +126,8 @@ pub(super) fn of_number(text: &str, at: usize) -> Option<usize> {
 
 /// Whether what stands behind a name says that its value are the lines below.
 pub(super) fn is_of_block(line: &str) -> bool {
-    let said = line.split(" #").next().unwrap_or_default().trim_end();
-    said.trim_end_matches(|letter: char| letter.is_ascii_digit() || "+-".contains(letter)).ends_with(['|', '>'])
+    let value = line.split(" #").next().unwrap_or_default().trim_end();
+    value.trim_end_matches(|letter: char| letter.is_ascii_digit() || "+-".contains(letter)).ends_with(['|', '>'])
 }
 
 /// Where the lines end that are further in than a column, or as far if they are items and nothing else is said. A journal has put its own before each.
@@ -157,13 +157,13 @@ pub(super) fn of_next_line(text: &str, end: usize) -> Option<(Range<usize>, Stri
     for _ in 0..2 {
         let (from, to, line) = lines::after(text, at)?;
         let beginning = lines::beginning(line);
-        let said = line.get(beginning..)?.trim();
-        if said.is_empty() {
+        let value = line.get(beginning..)?.trim();
+        if value.is_empty() {
             at = to;
             continue;
         }
-        let is_another = ANOTHER.as_ref().is_none_or(|another| another.is_match(said)) || said.starts_with(LEFT_OUT);
-        return (!is_another).then(|| (from + line.rfind(said).unwrap_or(beginning)..to, LEFT_OUT.to_owned()));
+        let is_another = ANOTHER.as_ref().is_none_or(|another| another.is_match(value)) || value.starts_with(LEFT_OUT);
+        return (!is_another).then(|| (from + line.rfind(value).unwrap_or(beginning)..to, LEFT_OUT.to_owned()));
     }
     None
 }

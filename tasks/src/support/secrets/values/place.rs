@@ -23,7 +23,7 @@ enum Until {
 }
 
 /// A place behind a name.
-pub(super) struct Place<'a> {
+pub(super) struct NamedPlace<'a> {
     /// Where the name ends.
     name: usize,
     /// Where its value begins.
@@ -35,7 +35,7 @@ pub(super) struct Place<'a> {
     is_header: bool,
 }
 
-impl<'a> Place<'a> {
+impl<'a> NamedPlace<'a> {
     /// A word that begins here.
     pub(super) fn word(at: usize) -> Self {
         Self { name: at, at, quote: None, until: Until::Word, is_header: false }
@@ -160,8 +160,8 @@ impl<'a> Place<'a> {
         let start = lines::start(text, self.name);
         let line = text.get(start..lines::end(text, start))?;
         let beginning = lines::beginning(line);
-        let said = line.get(beginning..)?;
-        Some((beginning > 0, said.len() - said.trim_start_matches([' ', '\t']).len()))
+        let value = line.get(beginning..)?;
+        Some((beginning > 0, value.len() - value.trim_start_matches([' ', '\t']).len()))
     }
 
     /// How far in the name begins, if nothing stands before it on its line, and whether a journal does.

@@ -1,6 +1,6 @@
 //! Drains, which are begun again until budgets allow them, given up, or stopped.
 
-use kok_tasks::drain::{Budget, Cordon, DrainSettings, Owner, Pod, Selector};
+use kok_tasks::drain::{Budget, Cordon, DrainSettings, Pod, PodOwner, Selector};
 use kok_tasks::plan::{Leaving, Making, leave, reset_looks};
 
 use super::*;
@@ -15,7 +15,7 @@ fn drained() -> StepId {
 fn kept() -> (World, Plan) {
     let mut world = World::converged();
     let labels = BTreeMap::from([("app".to_owned(), "cart".to_owned())]);
-    let pod = Pod { namespace: "shop".into(), name: "cart".into(), labels: labels.clone(), owner: Owner::Another, ..Pod::default() };
+    let pod = Pod { namespace: "shop".into(), name: "cart".into(), labels: labels.clone(), owner: PodOwner::Another, ..Pod::default() };
     let selector = Selector::of_labels(labels);
     let budget = Budget { namespace: "shop".into(), name: "two".into(), selector, allowed: 0, healthy: 2, desired: 2, expected: 3 };
     world.api.pods.insert(WORKER.to_owned(), vec![pod]);

@@ -17,14 +17,14 @@ const BETWEEN: Duration = Duration::from_secs(4);
 
 /// What is begun again.
 #[derive(Default)]
-pub(super) struct Again {
+pub(super) struct RepeatedSteps {
     /// When it was begun last.
     last: BTreeMap<StepId, Instant>,
     /// What is said of those whose deadline is over, once nothing stays as their script has left it.
     given_up: BTreeMap<StepId, String>,
 }
 
-impl Again {
+impl RepeatedSteps {
     /// Why a step has failed that was given up, and of which the host was left as it was before.
     pub(super) fn is_given_up(&mut self, id: &StepId) -> Option<String> {
         self.given_up.remove(id)
@@ -38,20 +38,20 @@ impl<H: Hosts> Dispatcher<'_, H> {
 
     /// Whether a step is begun once more, of which it was said that it began.
     pub(super) fn is_repeated(&self, id: &StepId) -> bool {
-        self.again.last.contains_key(id)
+        self.repeated.last.contains_key(id)
     }
 
     /// What is sent for a step now.
     pub(super) fn act(&self, id: &StepId) -> Option<Act> {
         match self.schedule.act(id)? {
-            Act::Until { give_up: Some(give_up), .. } if self.again.given_up.contains_key(id) => Some(Act::Script(give_up.clone())),
+            Act::Until { give_up: Some(give_up), .. } if self.repeated.given_up.contains_key(id) => Some(Act::Script(give_up.clone())),
             act => Some(act.clone()),
         }
     }
 
     /// Looks at a step that was done and is still to do until it is time to do it again.
     pub(super) fn park(&mut self, step: &Step, because: &str) {
-        self.again.last.insert(step.id.clone(), Instant::now());
+        self.repeated.last.insert(step.id.clone(), Instant::now());
         // None of these are tries that failed.
         self.renewed.insert(step.id.clone(), self.attempts.get(&step.id).copied().unwrap_or_default());
         if self.stopping {
@@ -65,7 +65,7 @@ impl<H: Hosts> Dispatcher<'_, H> {
     pub(super) fn acts_again(&mut self, id: &StepId) -> bool {
         let waited = self.began.get(id).map(Instant::elapsed).unwrap_or_default();
         let is_over = self.plan.step(id).is_some_and(|step| waited >= step.deadline);
-        let is_time = self.again.last.get(id).is_none_or(|last| last.elapsed() >= BETWEEN);
+        let is_time = self.repeated.last.get(id).is_none_or(|last| last.elapsed() >= BETWEEN);
         if is_over || !is_time {
             return false;
         }
@@ -78,8 +78,8 @@ impl<H: Hosts> Dispatcher<'_, H> {
         if self.stopping || !matches!(self.schedule.act(id), Some(Act::Until { give_up: Some(_), .. })) {
             return false;
         }
-        self.again.last.entry(id.clone()).or_insert_with(Instant::now);
-        self.again.given_up.insert(id.clone(), error.to_owned());
+        self.repeated.last.entry(id.clone()).or_insert_with(Instant::now);
+        self.repeated.given_up.insert(id.clone(), error.to_owned());
         self.schedule.set(id, Status::Pending);
         true
     }

@@ -5,7 +5,7 @@ use std::cell::Cell;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 
-use super::document::{Document, Kind};
+use super::document::{Document, ObjectKind};
 use super::head;
 use super::place::Lines;
 use super::reference::DataRef;
@@ -21,29 +21,29 @@ const SECRET: Form =
     Form { what: "a Secret", fields: &["apiVersion", "kind", "metadata", "type", "data", "stringData", "immutable"], refused: &[] };
 
 /// A ConfigMap or a Secret.
-pub(super) struct Holder<'d> {
-    pub(super) kind: Kind,
+pub(super) struct DataObject<'d> {
+    pub(super) kind: ObjectKind,
     pub(super) name: String,
     pub(super) namespace: Option<String>,
     pub(super) position: Position,
     /// `type` of a Secret.
     pub(super) secret_type: Option<Field<'d>>,
-    pub(super) values: Vec<Held<'d>>,
+    pub(super) values: Vec<ObjectValue<'d>>,
     pub(super) lines: &'d Lines<'d>,
     /// Whether something named it.
     pub(super) used: Cell<bool>,
 }
 
 /// One value of a ConfigMap or a Secret.
-pub(super) struct Held<'d> {
+pub(super) struct ObjectValue<'d> {
     pub(super) key: &'d str,
     pub(super) node: &'d Node,
     /// Whether it stands there in base64.
     pub(super) encoded: bool,
 }
 
-impl Holder<'_> {
-    pub(super) fn value(&self, key: &str) -> Option<&Held<'_>> {
+impl DataObject<'_> {
+    pub(super) fn value(&self, key: &str) -> Option<&ObjectValue<'_>> {
         self.values.iter().find(|value| value.key == key)
     }
 
@@ -56,7 +56,7 @@ impl Holder<'_> {
     }
 }
 
-impl Held<'_> {
+impl ObjectValue<'_> {
     /// The bytes, or a problem that shows none of them.
     pub(super) fn bytes(&self, path: &str, decoder: &mut Decoder) -> Option<Vec<u8>> {
         let field = Field { path: path.to_owned(), node: self.node };
@@ -78,7 +78,7 @@ impl Held<'_> {
     }
 }
 
-impl Kind {
+impl ObjectKind {
     /// What users call it.
     pub(super) fn word(self) -> &'static str {
         match self {
@@ -92,55 +92,58 @@ impl Kind {
 }
 
 /// All ConfigMaps and Secrets of the files.
-pub(super) struct Holders<'d>(pub(super) Vec<Holder<'d>>);
+pub(super) struct DataObjects<'d>(pub(super) Vec<DataObject<'d>>);
 
-impl<'d> Holders<'d> {
+impl<'d> DataObjects<'d> {
     pub(super) fn read(documents: &'d [Document<'d>], decoder: &mut Decoder) -> Self {
-        let holders: Vec<_> = documents.iter().filter_map(|document| read(document, decoder)).collect();
-        for (index, holder) in holders.iter().enumerate() {
-            let same = |other: &&Holder<'_>| (other.kind, &other.name, &other.namespace) == (holder.kind, &holder.name, &holder.namespace);
-            if let Some(first) = holders.iter().take(index).find(same) {
+        let data_objects: Vec<_> = documents.iter().filter_map(|document| read(document, decoder)).collect();
+        for (index, data_object) in data_objects.iter().enumerate() {
+            let same = |other: &&DataObject<'_>| {
+                (other.kind, &other.name, &other.namespace) == (data_object.kind, &data_object.name, &data_object.namespace)
+            };
+            if let Some(first) = data_objects.iter().take(index).find(same) {
                 decoder.report(
-                    Problem::new(format!("there are two objects {}", holder.title()))
-                        .at(&holder.position)
+                    Problem::new(format!("there are two objects {}", data_object.title()))
+                        .at(&data_object.position)
                         .because(format!("the first one stands at {}", first.position))
                         .hint("leave one of the two out, or give it another name"),
                 );
             }
         }
-        Self(holders)
+        Self(data_objects)
     }
 
     /// Those that a reference means. An object or a reference without a namespace is in any.
-    pub(super) fn meant(&self, kind: Kind, reference: &DataRef) -> Vec<&Holder<'d>> {
+    pub(super) fn meant(&self, kind: ObjectKind, reference: &DataRef) -> Vec<&DataObject<'d>> {
         let fits = |ours: &Option<String>| ours.is_none() || reference.namespace.is_none() || *ours == reference.namespace;
-        let meant = |holder: &&Holder<'d>| holder.kind == kind && holder.name == reference.name && fits(&holder.namespace);
+        let meant =
+            |data_object: &&DataObject<'d>| data_object.kind == kind && data_object.name == reference.name && fits(&data_object.namespace);
         self.0.iter().filter(meant).collect()
     }
 
     /// Says which ones nothing names; without anything that could name them they are what the files are about.
     pub(super) fn note_unused(&self, decoder: &mut Decoder, something_refers: bool) {
-        for holder in self.0.iter().filter(|holder| something_refers && !holder.used.get()) {
-            let notice = Notice::new(format!("{} is not used", holder.title())).at(&holder.position);
+        for data_object in self.0.iter().filter(|data_object| something_refers && !data_object.used.get()) {
+            let notice = Notice::new(format!("{} is not used", data_object.title())).at(&data_object.position);
             decoder.note(notice.because("no Cluster and no ClusterOperation of the files names it"));
         }
     }
 }
 
-fn read<'d>(document: &'d Document<'d>, decoder: &mut Decoder) -> Option<Holder<'d>> {
+fn read<'d>(document: &'d Document<'d>, decoder: &mut Decoder) -> Option<DataObject<'d>> {
     let (form, maps) = match document.kind {
-        Kind::ConfigMap => (&CONFIG_MAP, [("data", false), ("binaryData", true)]),
+        ObjectKind::ConfigMap => (&CONFIG_MAP, [("data", false), ("binaryData", true)]),
         // The API server writes `stringData` over `data`.
-        Kind::Secret => (&SECRET, [("stringData", false), ("data", true)]),
-        Kind::Cluster | Kind::Fleet | Kind::Operation => return None,
+        ObjectKind::Secret => (&SECRET, [("stringData", false), ("data", true)]),
+        ObjectKind::Cluster | ObjectKind::Fleet | ObjectKind::Operation => return None,
     };
     let (fields, head) = head::read(&document.root(), form, decoder)?;
     let mut values = Vec::new();
     for (name, encoded) in maps {
         let entries = fields.get(name).and_then(|field| decoder.entries(&field, "what it holds"));
-        values.extend(entries.unwrap_or_default().iter().map(|entry| Held { key: &entry.key, node: &entry.node, encoded }));
+        values.extend(entries.unwrap_or_default().iter().map(|entry| ObjectValue { key: &entry.key, node: &entry.node, encoded }));
     }
-    Some(Holder {
+    Some(DataObject {
         kind: document.kind,
         name: head.name?,
         namespace: head.namespace,

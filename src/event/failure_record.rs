@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 /// A failure as it was told.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Told {
+pub struct FailureRecord {
     /// What is wrong.
     pub what: String,
     /// Where.
