@@ -12,7 +12,8 @@ use tokio::sync::mpsc;
 use tokio::time::timeout;
 
 use super::group::ClusterKey;
-use super::object::{MANAGER, fitted};
+use super::made::Why;
+use super::object::{CLUSTER_NAME, MANAGER, fitted};
 use super::owned::{Put, put};
 use super::status::ANSWER;
 use crate::engine::{Context, Server, kubeconfig};
@@ -73,6 +74,19 @@ pub(super) fn owner(object: &DynamicObject, is_controller: bool) -> OwnerReferen
         uid: object.metadata.uid.clone().unwrap_or_default(),
         controller: is_controller.then_some(true),
         block_owner_deletion: None,
+    }
+}
+
+/// The metadata of an operation by which it is found, and goes with its Cluster. One that goes with something already stays with that.
+pub(super) fn belonging(operation: &DynamicObject, cluster: &DynamicObject) -> Value {
+    let name = cluster.metadata.name.clone().unwrap_or_default();
+    let labels = json!({CLUSTER_NAME: name});
+    let is_free = operation.metadata.owner_references.as_ref().is_none_or(Vec::is_empty);
+    // What takes a Cluster down outlasts the deletion of what goes with it.
+    if is_free && Why::from_operation(operation) != Some(Why::Deletion) {
+        json!({"labels": labels, "ownerReferences": [owner(cluster, true)]})
+    } else {
+        json!({"labels": labels})
     }
 }
 

@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 
 use futures_util::StreamExt as _;
 use futures_util::stream::{BoxStream, SelectAll};
+use kube::api::DynamicObject;
 use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 use tokio::time::timeout;
@@ -143,7 +144,7 @@ impl ServeLoop {
 
     /// Reads in the background the versions of what a Cluster names.
     fn look(&mut self, key: &ClusterKey, now: i64) {
-        let Some(cluster) = self.stores.cluster(key).filter(|_| !self.looking.contains(key)).cloned() else { return };
+        let Some(cluster) = self.stores.known_of(key).cluster.filter(|_| !self.looking.contains(key)) else { return };
         self.looking.insert(key.clone());
         let (shared, key) = (Arc::clone(&self.shared), key.clone());
         self.looks.spawn(async move {
@@ -222,20 +223,23 @@ impl ServeLoop {
 
     fn pass(&mut self, key: &ClusterKey, now: i64) {
         let began = Instant::now();
-        let mut view = View::from_stores(&self.stores, key, self.supervisor.over(key));
+        let known = self.stores.known_of(key);
+        let mut view = View::from_known(&known, key, self.supervisor.over(key));
         (view.first_start, view.history) = (self.first_start, self.history.limit_for(key.group, self.shared.settings.history));
         view.versions = self.versions.get(key).filter(|_| view.cluster.is_some()).cloned();
         if view.cluster.is_none() {
             self.versions.remove(key);
+            if view.operations.is_empty() {
+                self.supervisor.forget(key);
+            }
         }
         self.supervisor.add_to(key, &mut view);
         if let Some(active) = &mut view.active {
-            active.deadline = self.deadline(key, &active.operation, now);
+            active.deadline = self.deadline(known.operation(&active.operation), now);
         }
-        self.shared.metrics.cluster(key, self.stores.cluster(key).map(|cluster| ClusterMetrics::from_cluster(&cluster.data, &view)));
+        self.shared.metrics.cluster(key, known.cluster.as_ref().map(|cluster| ClusterMetrics::from_cluster(&cluster.data, &view)));
         if self.shared.settings.web.is_some() {
-            let (cluster, operations) = (self.stores.cluster(key), self.stores.operations(key));
-            self.shared.board.put(key, Card::from_objects(key, cluster.map(AsRef::as_ref), operations));
+            self.shared.board.put(key, Card::from_objects(key, known.cluster.as_ref(), known.operations.iter()));
         }
         let intents = decide(&view, now);
         // Everything is decided anew, also when to look again.
@@ -255,7 +259,7 @@ impl ServeLoop {
                 }
                 Intent::Look => self.look(key, now),
                 Intent::Check => self.supervisor.check(key),
-                write => all.extend(writes::write_of(write, &self.shared, key, &self.stores)),
+                write => all.extend(writes::write_of(write, &self.shared, key, &known)),
             }
         }
         if !all.is_empty() {
@@ -271,10 +275,9 @@ impl ServeLoop {
         }
     }
 
-    fn deadline(&self, key: &ClusterKey, operation: &str, now: i64) -> i64 {
-        let found = self.stores.operations(key).find(|found| found.metadata.name.as_deref() == Some(operation));
+    fn deadline(&self, operation: Option<&DynamicObject>, now: i64) -> i64 {
         let seconds = i64::try_from(self.shared.settings.run_deadline.as_secs()).unwrap_or(i64::MAX);
-        deadline::until(found.map(|found| &found.data), seconds, now)
+        deadline::until(operation.map(|operation| &operation.data), seconds, now)
     }
 
     fn count(&self) {

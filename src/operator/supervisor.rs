@@ -96,6 +96,14 @@ impl Supervisor {
         }
     }
 
+    /// Forgets what it knows of a cluster of which there is no object any more.
+    pub(super) fn forget(&mut self, key: &ClusterKey) {
+        self.retry.remove(key);
+        self.seen.remove(key);
+        self.over.remove(key);
+        self.check_after.remove(key);
+    }
+
     /// How many are under way.
     pub(super) fn count(&self) -> usize {
         self.runs.len() + self.checks.len()
@@ -224,67 +232,4 @@ impl Supervisor {
 }
 
 #[cfg(test)]
-mod tests {
-    #![allow(clippy::unwrap_used, reason = "these are tests")]
-
-    use serde_json::json;
-
-    use super::super::fake::{Fake, attendant};
-    use super::super::stores::{Stores, What};
-    use super::*;
-
-    /// What is known of the cluster when its operation is in this phase.
-    fn view(key: &ClusterKey, phase: &str) -> View {
-        let object = json!({
-            "apiVersion": "kubeonkube.clay.io/v1alpha1", "kind": "ClusterOperation", "metadata": {"name": "o"},
-            "spec": {"cluster": key.name}, "status": {"phase": phase, "status": "Running"},
-        });
-        let mut stores = Stores::default();
-        let event = kube::runtime::watcher::Event::Apply(serde_json::from_value(object).unwrap());
-        stores.take((key.group, What::Operations), event);
-        View::from_stores(&stores, key, None)
-    }
-
-    #[tokio::test]
-    async fn a_look_makes_way_for_an_operation() {
-        let (fake, client) = Fake::start().await;
-        let attendant = attendant(&fake, client, 1);
-        let (sender, mut reports) = mpsc::unbounded_channel();
-        let (key, mut supervisor) = (attendant.key.clone(), Supervisor::new(Arc::clone(&attendant.shared), sender));
-        let of = (attendant.operation.as_str(), attendant.uid.as_str());
-        let state = |supervisor: &Supervisor| {
-            let mut view = View::default();
-            supervisor.add_to(&key, &mut view);
-            (view.is_checking, view.active.is_some())
-        };
-        supervisor.check(&key);
-        supervisor.start(&key, of);
-        assert_eq!(state(&supervisor), (true, false), "one after the other");
-        supervisor.take(reports.recv().await.unwrap());
-        supervisor.start(&key, of);
-        assert_eq!(state(&supervisor), (false, true));
-        supervisor.check(&key);
-        assert_eq!(state(&supervisor), (false, true), "nobody looks meanwhile");
-    }
-
-    /// Otherwise a pod that was started anew is quicker than the one that runs.
-    #[tokio::test]
-    async fn whoever_leaves_is_followed_as_soon_as_it_says_so() {
-        let (fake, client) = Fake::start().await;
-        let attendant = attendant(&fake, client, 1);
-        let (sender, _reports) = mpsc::unbounded_channel();
-        let (key, mut supervisor) = (attendant.key.clone(), Supervisor::new(Arc::clone(&attendant.shared), sender));
-        supervisor.take(Report { key: key.clone(), became: Became::Attended(Attended::Elsewhere(Observation::nothing())) });
-        let now = Clock::seconds();
-        let after = |phase: &str| {
-            let mut view = view(&key, phase);
-            supervisor.add_to(&key, &mut view);
-            match view.claim {
-                Claim::Untried => None,
-                Claim::RetryAt(at) => Some(at - now),
-            }
-        };
-        assert!(after("Running").is_some_and(|seconds| seconds >= 9), "{:?}", after("Running"));
-        assert!(after("Resuming").is_some_and(|seconds| seconds <= 1), "{:?}", after("Resuming"));
-    }
-}
+mod tests;

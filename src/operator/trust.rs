@@ -10,6 +10,7 @@ use std::time::Duration;
 use futures_util::StreamExt as _;
 use futures_util::stream;
 use k8s_openapi::api::core::v1::ConfigMap;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
 use kok_crds::model::Cluster;
 use kok_tasks::digest::sha256;
 use kube::api::{DynamicObject, Patch, PatchParams, PostParams};
@@ -19,6 +20,8 @@ use tokio::time::timeout;
 
 use super::group::ClusterKey;
 use super::object::{MANAGER, Reference, fitted, shortened};
+use super::outputs::owner;
+use super::owned::goes_with;
 use crate::failure::{Failure, Kind};
 use crate::remote::{Deadlines, Scan, Transport};
 use crate::run::{in_order, targets};
@@ -96,7 +99,16 @@ where
 pub(super) struct ClusterKnownHosts {
     api: Api<ConfigMap>,
     name: String,
+    /// With what the ConfigMap goes if the operator makes it: nothing where the Cluster names one, for several may name the same.
+    owner: Option<OwnerReference>,
     pub(super) path: PathBuf,
+}
+
+/// A ConfigMap that is there.
+struct Found {
+    version: Option<String>,
+    /// Whether it goes with the Cluster, or with one of the same name before it.
+    is_owned: bool,
 }
 
 impl ClusterKnownHosts {
@@ -110,6 +122,7 @@ impl ClusterKnownHosts {
     ) -> Result<Self, Failure> {
         let operator = cluster.data.pointer("/spec/operator").cloned().unwrap_or_default();
         let reference = Reference::from_field(&operator, "knownHostsRef").map(|reference| reference.or_in(home));
+        let owner = reference.is_none().then(|| owner(cluster, false));
         let reference =
             reference.unwrap_or_else(|| Reference { namespace: home.to_owned(), name: key.group.object_name(&key.name, "known-hosts") });
         if reference.namespace != home {
@@ -117,7 +130,7 @@ impl ClusterKnownHosts {
             return Err(failure.hint(format!("put the ConfigMap into the namespace {home}")));
         }
         let path = folder.join(&key.name).join(KNOWN_HOSTS);
-        Ok(Self { api: Api::namespaced(client, home), name: reference.name, path })
+        Ok(Self { api: Api::namespaced(client, home), name: reference.name, owner, path })
     }
 
     /// Writes what the ConfigMap has into the file.
@@ -128,13 +141,17 @@ impl ClusterKnownHosts {
         self.fetched().await.map(drop)
     }
 
-    /// The same, and the version of the ConfigMap; nothing if there is none.
-    async fn fetched(&self) -> Result<Option<String>, String> {
+    /// The same, and what there is; nothing if there is no ConfigMap. What went with a Cluster of the same name before this one is removed in a moment, and
+    /// nobody has compared its keys for this one.
+    async fn fetched(&self) -> Result<Option<Found>, String> {
         let found = self.api.get_opt(&self.name).await.map_err(|error| error.to_string())?;
-        let version = found.as_ref().and_then(|map| map.metadata.resource_version.clone());
-        let text = found.and_then(|map| map.data?.remove(KNOWN_HOSTS)).unwrap_or_default();
+        let owners = found.as_ref().and_then(|map| map.metadata.owner_references.as_deref()).unwrap_or_default();
+        let is_owned = goes_with(owners, self.owner.as_slice());
+        let is_of_now = owners.iter().any(|found| self.owner.as_ref().is_some_and(|owner| found.uid == owner.uid));
+        let there = found.as_ref().map(|map| Found { version: map.metadata.resource_version.clone(), is_owned });
+        let text = found.filter(|_| is_of_now || !is_owned).and_then(|map| map.data?.remove(KNOWN_HOSTS)).unwrap_or_default();
         self.write(&text).map_err(|error| format!("{}: {error}", self.path.display()))?;
-        Ok(version)
+        Ok(there)
     }
 
     fn write(&self, text: &str) -> io::Result<()> {
@@ -159,10 +176,10 @@ impl ClusterKnownHosts {
         let in_file = |error: io::Error| format!("{}: {error}", self.path.display());
         let mut tried = 1;
         loop {
-            let version = self.fetched().await?;
+            let there = self.fetched().await?;
             change().map_err(in_file)?;
             let text = fs::read_to_string(&self.path).map_err(in_file)?;
-            match self.keep(version, text).await {
+            match self.keep(there, text).await {
                 Ok(()) => return Ok(()),
                 Err(kube::Error::Api(status)) if tried < TRIES && (status.code == 409 || status.is_not_found()) => tried += 1,
                 Err(error) => return Err(error.to_string()),
@@ -170,15 +187,19 @@ impl ClusterKnownHosts {
         }
     }
 
-    /// Keeps a text in the ConfigMap if that has this version, or if there is none and is to be none.
-    async fn keep(&self, version: Option<String>, text: String) -> kube::Result<()> {
-        if let Some(version) = version {
-            let patch = Patch::Merge(json!({"metadata": {"resourceVersion": version}, "data": {KNOWN_HOSTS: text}}));
-            return self.api.patch(&self.name, &PatchParams::apply(MANAGER), &patch).await.map(drop);
+    /// Keeps a text in the ConfigMap if that is still what was there, or if there is none and is to be none.
+    async fn keep(&self, there: Option<Found>, text: String) -> kube::Result<()> {
+        if let Some(Found { version, is_owned }) = there {
+            let mut patch = json!({"metadata": {"resourceVersion": version}, "data": {KNOWN_HOSTS: text}});
+            if let Some(metadata) = patch.get_mut("metadata").and_then(Value::as_object_mut).filter(|_| is_owned) {
+                metadata.insert("ownerReferences".to_owned(), json!(self.owner.as_slice()));
+            }
+            return self.api.patch(&self.name, &PatchParams::apply(MANAGER), &Patch::Merge(patch)).await.map(drop);
         }
         let mut map = ConfigMap::default();
         map.metadata.name = Some(self.name.clone());
         map.metadata.labels = Some([("app.kubernetes.io/managed-by".to_owned(), MANAGER.to_owned())].into());
+        map.metadata.owner_references = self.owner.clone().map(|owner| vec![owner]);
         map.data = Some([(KNOWN_HOSTS.to_owned(), text)].into());
         self.api.create(&PostParams::default(), &map).await.map(drop)
     }
@@ -200,9 +221,15 @@ mod tests {
         json!({"metadata": {"name": "berlin-known-hosts", "resourceVersion": text}, "data": {KNOWN_HOSTS: text, "other": "stays"}})
     }
 
-    async fn with_ours((server, client): &(Arc<Fake>, Client)) -> Result<String, String> {
+    async fn with_ours(of: &(Arc<Fake>, Client)) -> Result<String, String> {
+        with_ours_of(of, json!({})).await
+    }
+
+    async fn with_ours_of((server, client): &(Arc<Fake>, Client), operator: Value) -> Result<String, String> {
         let folder = tempfile::tempdir().unwrap();
-        let cluster: DynamicObject = serde_json::from_value(json!({"metadata": {"name": "berlin"}, "spec": {}})).unwrap();
+        let cluster = json!({"apiVersion": "kubeonkube.clay.io/v1alpha1", "kind": "Cluster",
+            "metadata": {"name": "berlin", "uid": "now"}, "spec": {"operator": operator}});
+        let cluster: DynamicObject = serde_json::from_value(cluster).unwrap();
         let key = ClusterKey { group: Group::KubeOnKube, name: "berlin".to_owned() };
         let known = ClusterKnownHosts::from_cluster(client.clone(), &cluster, &key, "n", folder.path()).unwrap();
         known.change(|| io::Write::write_all(&mut fs::OpenOptions::new().append(true).open(&known.path)?, b"ours\n")).await?;
@@ -223,9 +250,34 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_map_is_made_where_there_is_none() {
+    async fn a_map_is_made_where_there_is_none_and_goes_with_its_cluster() {
         let server = Fake::start().await;
         assert_eq!(with_ours(&server).await.unwrap(), "ours\n");
+        assert_eq!(server.0.get(PATH).unwrap()["metadata"]["ownerReferences"][0]["uid"], "now");
+    }
+
+    /// Another Cluster may name it too, and its owner has made it or wants it made.
+    #[tokio::test]
+    async fn a_map_that_the_cluster_names_goes_with_nothing() {
+        let named = json!({"knownHostsRef": {"name": "berlin-known-hosts"}});
+        for before in [vec![], vec![(PATH, kept("first\n"))]] {
+            let server = Fake::with(&before).await;
+            with_ours_of(&server, named.clone()).await.unwrap();
+            assert_eq!(server.0.get(PATH).unwrap()["metadata"].get("ownerReferences").filter(|all| !all.is_null()), None);
+        }
+    }
+
+    #[tokio::test]
+    async fn keys_that_were_compared_for_the_cluster_before_are_not_known() {
+        let owned = |uid: &str| {
+            let owner = json!({"apiVersion": "kubeonkube.clay.io/v1alpha1", "kind": "Cluster", "name": "berlin", "uid": uid});
+            json!({"metadata": {"name": "berlin-known-hosts", "resourceVersion": "1", "ownerReferences": [owner]}, "data": {KNOWN_HOSTS: "first\n"}})
+        };
+        for (uid, all) in [("before", "ours\n"), ("now", "first\nours\n")] {
+            let server = Fake::with(&[(PATH, owned(uid))]).await;
+            assert_eq!(with_ours(&server).await.unwrap(), all);
+            assert_eq!(server.0.get(PATH).unwrap()["metadata"]["ownerReferences"][0]["uid"], "now");
+        }
     }
 
     /// Two of them never answer.

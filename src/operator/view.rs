@@ -4,7 +4,7 @@ use super::group::ClusterKey;
 use super::made::{Made, Why};
 use super::object;
 use super::served::Served;
-use super::stores::Stores;
+use super::stores::Known;
 use super::versions::Versions;
 
 /// What is known of a cluster.
@@ -119,10 +119,10 @@ const REASONS: [&str; 4] = ["ClusterNotFound", "FoundAtTakeOver", "HandledByAnot
 impl View {
     /// What the stores know of a cluster. `over` is the UID of an operation that has ended here, which the
     /// stores may not have heard of yet.
-    pub(super) fn from_stores(stores: &Stores, key: &ClusterKey, over: Option<&str>) -> Self {
-        let cluster = stores.cluster(key).map(|cluster| Served::from_cluster(cluster));
+    pub(super) fn from_known(known: &Known, key: &ClusterKey, over: Option<&str>) -> Self {
+        let cluster = known.cluster.as_ref().map(Served::from_cluster);
         let is_of = |made: &Made| cluster.as_ref().is_none_or(|cluster| cluster.uid == made.note.cluster);
-        let operations = stores.operations(key).map(|object| {
+        let operations = known.operations.iter().map(|object| {
             let operation = Operation::from_object(object, key);
             // Another Cluster of this name has made nothing for this one.
             let operation = Operation { made: operation.made.filter(is_of), ..operation };
@@ -189,7 +189,7 @@ mod tests {
     use serde_json::{Value, json};
 
     use super::super::group::Group;
-    use super::super::stores::What;
+    use super::super::stores::{Stores, What};
     use super::*;
 
     fn view(metadata: Value, status: Value, over: Option<&str>) -> Operation {
@@ -199,7 +199,8 @@ mod tests {
             "spec": {"cluster": "c"}, "status": status,
         });
         stores.take((Group::KubeOnKube, What::Operations), Event::Apply(serde_json::from_value(object).unwrap()));
-        View::from_stores(&stores, &ClusterKey { group: Group::KubeOnKube, name: "c".to_owned() }, over).operations[0].clone()
+        let key = ClusterKey { group: Group::KubeOnKube, name: "c".to_owned() };
+        View::from_known(&stores.known_of(&key), &key, over).operations[0].clone()
     }
 
     #[test]

@@ -11,10 +11,10 @@ use super::decide::{Intent, Refused};
 use super::group::ClusterKey;
 use super::made;
 use super::object::{BEHIND, CANCEL, COMPLETED, Condition, FINALIZER, MANAGER, TAKE_OVER, condition, only_this};
-use super::outputs::{ObjectEvent, Teller};
+use super::outputs::{ObjectEvent, Teller, belonging};
 use super::shared::Shared;
 use super::status::{ANSWER, Phase};
-use super::stores::Stores;
+use super::stores::Known;
 use crate::clock::Clock;
 
 /// A write about one operation, or about its Cluster, as it was when that was decided: if anybody, such as the replica that has begun it meanwhile, has changed it, it is
@@ -36,15 +36,15 @@ enum What {
 }
 
 /// The write that an intent is, if it is one.
-pub(super) fn write_of(intent: &Intent, shared: &Arc<Shared>, key: &ClusterKey, stores: &Stores) -> Option<Write> {
-    let found = |name: &str| stores.operations(key).find(|operation| operation.metadata.name.as_deref() == Some(name));
+pub(super) fn write_of(intent: &Intent, shared: &Arc<Shared>, key: &ClusterKey, known: &Known) -> Option<Write> {
+    let found = |name: &str| known.operation(name);
     let write = |name: &str, what| Some(Write { api: shared.operations(key.group), about: found(name)?.metadata.clone(), what });
     let status =
         |name: &str, fields: Value, conditions: Vec<Condition>| write(name, What::Status(patched(&found(name)?.data, fields, &conditions)));
     match intent {
-        Intent::Make(_) | Intent::Hold | Intent::LetGo { .. } | Intent::Phase(_) => of_cluster(intent, shared, key, stores),
+        Intent::Make(_) | Intent::Hold | Intent::LetGo { .. } | Intent::Phase(_) => of_cluster(intent, shared, key, known),
         Intent::Supersede { operation } => write(operation, What::Metadata(json!({"annotations": {CANCEL: "superseded"}}))),
-        Intent::Label { operation } => write(operation, What::Metadata(json!({"labels": {COMPLETED: "done"}}))),
+        Intent::Label { operation } => write(operation, What::Metadata(ended(found(operation)?, known.cluster.as_ref()))),
         Intent::Prune { operation } => write(operation, What::Delete),
         Intent::Refuse { operation, because } => {
             let accepted = Condition { kind: "Accepted", is: false, reason: because.reason(), message: words(*because, key, operation) };
@@ -65,9 +65,18 @@ pub(super) fn write_of(intent: &Intent, shared: &Arc<Shared>, key: &ClusterKey, 
     }
 }
 
+/// The metadata of an operation that has ended. One that never began has nothing else by which it would go with its Cluster.
+fn ended(operation: &DynamicObject, cluster: Option<&DynamicObject>) -> Value {
+    let mut metadata = cluster.map_or_else(|| json!({"labels": {}}), |cluster| belonging(operation, cluster));
+    if let Some(labels) = metadata.get_mut("labels").and_then(Value::as_object_mut) {
+        labels.insert(COMPLETED.to_owned(), json!("done"));
+    }
+    metadata
+}
+
 /// The write about the Cluster itself.
-fn of_cluster(intent: &Intent, shared: &Arc<Shared>, key: &ClusterKey, stores: &Stores) -> Option<Write> {
-    let cluster = stores.cluster(key)?;
+fn of_cluster(intent: &Intent, shared: &Arc<Shared>, key: &ClusterKey, known: &Known) -> Option<Write> {
+    let cluster = known.cluster.as_ref()?;
     let about = cluster.metadata.clone();
     let others = about.finalizers.iter().flatten().filter(|name| *name != FINALIZER).cloned();
     let what = match intent {
@@ -182,9 +191,9 @@ mod tests {
     use kube::runtime::watcher::Event;
 
     use super::super::decide::decide;
-    use super::super::fake::{CLUSTER, Fake, attendant};
+    use super::super::fake::{CLUSTER, Fake, OPERATION, attendant};
     use super::super::group::Group;
-    use super::super::stores;
+    use super::super::stores::{self, Stores};
     use super::super::versions::Versions;
     use super::super::view::View;
     use super::*;
@@ -200,7 +209,8 @@ mod tests {
     }
 
     async fn write_all(intents: &[Intent], shared: &Arc<Shared>, key: &ClusterKey, stores: &Stores) {
-        for write in intents.iter().filter_map(|intent| write_of(intent, shared, key, stores)) {
+        let known = stores.known_of(key);
+        for write in intents.iter().filter_map(|intent| write_of(intent, shared, key, &known)) {
             assert!(write.write().await);
         }
     }
@@ -213,7 +223,7 @@ mod tests {
         let (shared, key) = (attendant.shared, attendant.key);
         let decided = |stores: &Stores, versions: &str| {
             let versions = Some(Versions { at: 7, text: versions.to_owned() });
-            decide(&View { versions, ..View::from_stores(stores, &key, None) }, 7)
+            decide(&View { versions, ..View::from_known(&stores.known_of(&key), &key, None) }, 7)
         };
         let made = |fake: &Fake| fake.paths().into_iter().filter(|path| path.contains("/clusteroperations/c-3-")).collect::<Vec<_>>();
         let mut stores = known(&fake, &key);
@@ -232,6 +242,21 @@ mod tests {
             let intents = decided(&stores, "v");
             assert!(!intents.iter().any(|intent| matches!(intent, Intent::Make(_))), "{intents:?}");
         }
+    }
+
+    #[tokio::test]
+    async fn what_was_cancelled_before_it_began_goes_with_its_cluster() {
+        let (fake, client) = Fake::start().await;
+        let attendant = attendant(&fake, client, 1);
+        let (shared, key) = (attendant.shared, attendant.key);
+        let mut operation = fake.get(OPERATION).unwrap();
+        operation["status"] = json!({"status": "Failed", "phase": "Cancelled"});
+        let mut stores = known(&fake, &key);
+        stores.take((key.group, stores::What::Operations), Event::Apply(serde_json::from_value(fake.put(OPERATION, operation)).unwrap()));
+        write_all(&[Intent::Label { operation: "make".to_owned() }], &shared, &key, &stores).await;
+        let metadata = fake.get(OPERATION).unwrap()["metadata"].clone();
+        assert_eq!(metadata["labels"], json!({"clusterName": "c", "hasCompleted": "done"}));
+        assert_eq!(metadata["ownerReferences"][0]["uid"], fake.get(CLUSTER).unwrap()["metadata"]["uid"]);
     }
 
     #[tokio::test]

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::property::{Property, fields, integer, map, property, text, texts, time, word};
+use super::property::{Property, described, fields, integer, map, property, text, texts, time, word};
 use super::{Kind, column, hooks, object, operator, parts, pools, rule, wide_column};
 use crate::model::{Delivery, FlannelBackend, LEAST_MTU, MOST_MTU, NetworkPlugin, TaintEffect};
 use crate::objects::{DATA_REF, REFERENCES};
@@ -248,5 +248,5 @@ fn status() -> Value {
     let conditions = property("conditions", "One for each operation, the newest first.", json!({"type": "array", "items": condition}));
     let (names, properties) = operator::cluster_status();
     let names: Vec<&str> = ["conditions"].into_iter().chain(names).collect();
-    map(&names, &[], [conditions].into_iter().chain(properties).collect())
+    described(map(&names, &[], [conditions].into_iter().chain(properties).collect()), "How the cluster is.")
 }

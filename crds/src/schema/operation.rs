@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::cluster::reference;
-use super::property::{Property, fields, map, property, text, time, tolerated, word};
+use super::property::{Property, described, fields, map, property, text, time, tolerated, word};
 use super::{Kind, column, object, operator, rule, wide_column};
 use crate::objects::{HOOK, OPERATION_SPEC};
 
@@ -86,11 +86,4 @@ fn status() -> Value {
     let (more, of_operator) = operator::operation_status();
     let names: Vec<&str> = names.into_iter().chain(more).collect();
     described(map(&names, &[], properties.into_iter().chain(of_operator).collect()), "How far it is.")
-}
-
-fn described(mut schema: Value, about: &str) -> Value {
-    if let Value::Object(keywords) = &mut schema {
-        keywords.insert("description".to_owned(), json!(about));
-    }
-    schema
 }

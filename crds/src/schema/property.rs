@@ -52,6 +52,14 @@ pub(super) fn time(name: &'static str, about: &str) -> Property {
     text(name, about).with("format", "date-time")
 }
 
+/// A schema that says what it is of.
+pub(super) fn described(mut schema: Value, about: &str) -> Value {
+    if let Value::Object(keywords) = &mut schema {
+        keywords.insert("description".to_owned(), json!(about));
+    }
+    schema
+}
+
 /// The fields of a form.
 pub(super) fn fields(form: &Form) -> Vec<&'static str> {
     form.fields.to_vec()

@@ -12,8 +12,8 @@ use super::super::attend::{Attendant, Objects, Wish};
 use super::super::cluster_status::{self, StatusPatch};
 use super::super::lease::ClusterLease;
 use super::super::made::Why;
-use super::super::object::{self, CLUSTER_NAME, Condition, HELD, MANAGER};
-use super::super::outputs::{Teller, owner};
+use super::super::object::{self, Condition, HELD, MANAGER};
+use super::super::outputs::{Teller, belonging};
 use super::super::status::{ANSWER, OperationStatus, Phase};
 use super::super::writer::StatusWriter;
 use super::{End, Failure, Kind, OperationLife};
@@ -96,15 +96,11 @@ impl OperationLife {
 
 /// The objects with labels by which operations are found, and with whom they go. The status is written after that, of the version that has them.
 async fn marked(at: &Attendant, found: Objects) -> Objects {
-    let metadata = &found.operation.metadata;
-    let mut patch = json!({"metadata": {"uid": metadata.uid, "labels": {CLUSTER_NAME: at.key.name}}});
-    // What takes a Cluster down outlasts the deletion of what goes with it.
-    if metadata.owner_references.as_ref().is_none_or(Vec::is_empty)
-        && Why::from_operation(&found.operation) != Some(Why::Deletion)
-        && let Some(patch) = patch.get_mut("metadata").and_then(Value::as_object_mut)
-    {
-        patch.insert("ownerReferences".to_owned(), json!([owner(&found.cluster, true)]));
+    let mut metadata = belonging(&found.operation, &found.cluster);
+    if let Some(fields) = metadata.as_object_mut() {
+        fields.insert("uid".to_owned(), json!(found.operation.metadata.uid));
     }
+    let patch = json!({"metadata": metadata});
     let (api, params) = (at.shared.operations(at.key.group), PatchParams::apply(MANAGER));
     match timeout(ANSWER, api.patch(&at.operation, &params, &Patch::Merge(&patch))).await {
         Ok(Ok(operation)) if !object::is_over(&operation.data) => Objects { operation, ..found },

@@ -61,8 +61,24 @@ const GROUPS: &str = "  children:
 
 /// Writes the objects, with an operation for this playbook, as the manifest. It holds a key, so it is for nobody else to read.
 pub fn write(lab: &Lab, kokctl: &Kokctl<'_>, playbook: &str) {
+    write_with(lab, kokctl, playbook, GROUPS);
+}
+
+/// The same where control planes and workers are as the lab has them.
+pub fn write_apart(lab: &Lab, kokctl: &Kokctl<'_>, playbook: &str) {
+    let all = hosts(lab);
+    let group = |of: fn(&&Host) -> bool| all.iter().filter(of).map(|host| format!("{}: ", host.name())).collect::<Vec<_>>().join(", ");
+    let (planes, workers) = (group(|host| host.name().starts_with("cp")), group(|host| host.name().starts_with("worker")));
+    let groups = format!(
+        "  children:\n    kube_control_plane: {{hosts: {{{planes}}}}}\n    etcd: {{hosts: {{{planes}}}}}\n    kube_node: {{hosts: {{{workers}}}}}\n    \
+         k8s_cluster: {{children: {{kube_control_plane: , kube_node: }}}}\n"
+    );
+    write_with(lab, kokctl, playbook, &groups);
+}
+
+fn write_with(lab: &Lab, kokctl: &Kokctl<'_>, playbook: &str, groups: &str) {
     let key = fs::read_to_string(lab.private_key_path()).unwrap();
-    let inventory = format!("all:\n  hosts: &all\n{}{GROUPS}", hosts(lab).iter().map(host).collect::<String>());
+    let inventory = format!("all:\n  hosts: &all\n{}{groups}", hosts(lab).iter().map(host).collect::<String>());
     let texts = [("@HOSTS", inventory), ("@VARIABLES", variables(lab)), ("@KEY", key)];
     let objects = texts.iter().fold(OBJECTS.to_owned(), |objects, (place, text)| objects.replace(place, &indented(text)));
     kokctl.write_manifest(&objects.replace("@NAME", lab.name()).replace("@PLAYBOOK", playbook));

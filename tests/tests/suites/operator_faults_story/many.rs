@@ -136,7 +136,8 @@ fn writes(story: &OperatorStory<'_>) -> f64 {
     metrics.lines().filter(is_write).filter_map(|line| line.rsplit(' ').next()?.parse::<f64>().ok()).sum()
 }
 
-fn is_well(lab: &Lab, port: u16, probe: &str) -> bool {
+/// Whether a replica with its health at this port answers this probe well.
+pub fn is_well(lab: &Lab, port: u16, probe: &str) -> bool {
     let mut curl = lab.command("curl").unwrap();
     let address = format!("http://127.0.0.1:{port}/{probe}");
     curl.args(["-fsS", "--noproxy", "*", "--max-time", "5", &address]).output().unwrap().status.success()

@@ -19,6 +19,8 @@ use crate::lab_support::wait_for;
 pub const NAMESPACE: &str = "kubeonkube";
 /// An API server answers within this time, and whoever watches it hears of everything.
 const SOON: u64 = 30;
+/// Linux counts the time of a process in these, of which a second has as many.
+const TICKS: f64 = 100.0;
 
 /// A meta-cluster with what `kokctl operator manifests` prints: the definitions, and the roles that the operator has.
 pub fn meta_cluster(lab: &Lab) -> ApiServer {
@@ -120,9 +122,22 @@ impl Operator {
 
     /// Memory that it has by now, in kB.
     pub fn memory(&self) -> u64 {
+        self.kilobytes("VmHWM")
+    }
+
+    /// What the kernel says of its memory under this word, in kB.
+    pub fn kilobytes(&self, word: &str) -> u64 {
         let status = fs::read_to_string(format!("/proc/{}/status", self.process.id())).unwrap();
-        let line = status.lines().find(|line| line.starts_with("VmHWM:")).unwrap();
+        let line = status.lines().find(|line| line.split(':').next() == Some(word)).unwrap();
         line.split_whitespace().nth(1).unwrap().parse().unwrap()
+    }
+
+    /// For how long it has had a processor so far, in seconds.
+    pub fn processor_time(&self) -> f64 {
+        let stat = fs::read_to_string(format!("/proc/{}/stat", self.process.id())).unwrap();
+        // Its name, which may have spaces, ends with the last bracket.
+        let fields = stat.rsplit(')').next().unwrap().split_whitespace().skip(11).take(2);
+        fields.map(|field| field.parse::<f64>().unwrap()).sum::<f64>() / TICKS
     }
 
     /// Has it stand still, as a machine does that is moved.
