@@ -5,7 +5,6 @@ use std::time::Instant;
 
 use super::metrics;
 use super::round::{OPERATIONS, Round};
-use crate::cluster_support::{hosts, ok};
 use crate::lab_support::wait_for;
 use crate::operator_faults_story::many::is_well;
 use crate::operator_faults_story::{HEARD, OperatorStory, ROUND};
@@ -77,11 +76,8 @@ fn memory(replicas: &[Operator]) -> Vec<u64> {
     replicas.iter().map(|replica| replica.kilobytes("VmRSS")).collect()
 }
 
-/// Neither a host nor what a replica counts has anything of Clusters that are gone.
+/// What a replica counts has nothing of Clusters that are gone.
 fn nothing_is_known(story: &OperatorStory<'_>, replicas: &[Operator]) {
-    for host in hosts(story.lab) {
-        assert_eq!(ok(&host, "grep -s run= /var/lib/kokctl/holder || :"), "", "{} is held", host.name());
-    }
     for (_, _, port) in REPLICAS {
         let text = metrics(story.lab, port);
         assert!(!text.contains("cluster=\"round-"), "{text}");

@@ -22,9 +22,9 @@ const QUIET: Duration = Duration::from_secs(5);
 const PROBED: Duration = Duration::from_secs(10);
 /// For how long it is looked at, at rest.
 const REST: u64 = 120;
-/// Memory that it has at rest at the most, in kB. The design has 80 MB and 35 MB of what it knows; the story's program is not optimized and has its lines for
-/// debuggers, and what the first list took is given back to the system only when it is needed.
-const MEMORY: u64 = 200_000;
+/// Memory that it has at rest at the most, in kB. The design has 80 MB and 35 MB of what it knows; the story's program is not optimized, and of what the first
+/// list took some is given back to the system only when it is needed.
+const MEMORY: u64 = 160_000;
 /// Part of a processor that it takes at rest at the most: it asks every three seconds whether the API server answers.
 const PROCESSOR: f64 = 0.05;
 /// What is asked for by then is heard of, in seconds.

@@ -5,9 +5,9 @@ use std::collections::BTreeMap;
 use kok_tests::lab::Host;
 use serde_json::{Value, json};
 
-use crate::cluster_support::hosts;
+use crate::cluster_support::{hosts, ok};
 use crate::lab_support::wait_for;
-use crate::operator_faults_story::{OperatorStory, ROUND, is_over, objects};
+use crate::operator_faults_story::{HEARD, OperatorStory, ROUND, is_over, objects};
 use crate::operator_story::{NAMESPACE, Operator};
 
 /// Operations of a Cluster: the first one ends, the second one is cancelled, the third one deleted, the fourth one only looks, and the last one is under way when
@@ -54,7 +54,16 @@ impl<'a> Round<'a> {
         let prefix = format!("/round-{}-", self.number);
         let is_there = || self.story.server.ok(&["get", "kok,kokop", "-o", "name"], "").contains(&prefix);
         wait_for("the end of the Clusters", ROUND * 2, || !is_there());
+        self.frees();
         count
+    }
+
+    /// Nobody holds a host any more; and as no reset works on a light one, its owner has it be of no cluster.
+    fn frees(&self) {
+        for host in &self.hosts {
+            wait_for("a host that nobody holds", HEARD, || ok(host, "grep -s run= /var/lib/kokctl/holder || :").is_empty());
+            ok(host, "rm -r /var/lib/kokctl");
+        }
     }
 
     /// What came of those that were not deleted. How many of them were cancelled before their end.
