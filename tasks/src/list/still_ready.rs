@@ -9,7 +9,7 @@ use kok_crds::model::Host;
 
 use super::{control_plane, kubelet_join, vacated};
 use crate::change::Verdict;
-use crate::observe::{ApiServerState, KubernetesState, PathState};
+use crate::observe::{KubernetesState, PathState};
 use crate::operations::{KUBELET_CONF, KubeletRegisters, KubeletStays, Lacks, NodesReady, Operation, StaticPodsSettled, kept_out};
 use crate::plan::{Draft, HostView, Reason, Refusal, StepId, StepName};
 
@@ -61,23 +61,16 @@ pub(super) fn registers(view: &HostView<'_>, draft: &mut Draft<'_>, mark: Option
 /// The step by which a kubelet asks its API server again.
 const ASKS_AGAIN: StepName<'static> = StepName::new(control_plane::STILL_READY.task(), "asks-again");
 
-/// A kubelet that was started earlier has written its CSINode, or has ended ([`Lacks::ApiServer`]: its tries and pauses take 140 s).
-const CSI_NODE_MICROSECONDS: u64 = 150_000_000;
-
-/// When the kubelet was started of a control plane whose own API server is away since then, as where etcd is made anew beside it.
-fn found_nobody(view: &HostView<'_>, host: &Host) -> Option<u64> {
+/// The kubelet of a control plane that has joined and whose own API server is away since it was started, as where etcd is made anew beside it.
+fn found_nobody(view: &HostView<'_>, host: &Host) -> Option<KubeletRegisters> {
     let seen = view.seen.observations(&host.name);
     let has_joined = matches!(seen.paths.get(KUBELET_CONF), Some(PathState::Present(_)));
-    let is_away = matches!(seen.api_server, Some(ApiServerState::NotReady(_)));
-    let unit = seen.units.get("kubelet.service").filter(|unit| unit.active == "active" && unit.started_microseconds > 0)?;
-    let is_young = seen.monotonic_microseconds.saturating_sub(unit.started_microseconds) <= CSI_NODE_MICROSECONDS;
-    (host.roles.control_plane && has_joined && is_away && is_young).then_some(unit.started_microseconds)
+    KubeletRegisters::without_api_server(seen).filter(|_| host.roles.control_plane && has_joined)
 }
 
 /// Such a kubelet is started anew once its API server is ready: what says that all works again says it of its node, too.
 pub(super) fn asks_again(view: &HostView<'_>, draft: &mut Draft<'_>, ready: &StepId) {
-    let Some(was_started_microseconds) = found_nobody(view, view.host) else { return };
-    let operation = KubeletRegisters { was_started_microseconds, lacks: Lacks::ApiServer };
+    let Some(operation) = found_nobody(view, view.host) else { return };
     let step = draft.add(ASKS_AGAIN.name(), Operation::KubeletRegisters(operation));
     draft.needs(&step, ready, Reason::Because("it would find nobody again"));
 }

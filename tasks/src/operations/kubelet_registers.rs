@@ -1,7 +1,7 @@
 //! A kubelet is started anew for what it does at its start alone.
 
 use crate::change::{Change, ChangeKind, Verdict, seen};
-use crate::observe::{Look, Observations};
+use crate::observe::{ApiServerState, Look, Observations};
 use crate::resources::Act;
 use crate::script::Fragment;
 
@@ -24,7 +24,19 @@ pub enum Lacks {
     ApiServer,
 }
 
+/// A kubelet that was started earlier has written its CSINode, or has ended: its tries and pauses take 140 s.
+const CSI_NODE_MICROSECONDS: u64 = 150_000_000;
+
 impl KubeletRegisters {
+    /// Of a kubelet that runs, and has found its own API server away since its start. One that has run for longer has got over it.
+    #[must_use]
+    pub fn without_api_server(seen: &Observations) -> Option<Self> {
+        let is_away = matches!(seen.api_server, Some(ApiServerState::NotReady(_)));
+        let unit = seen.units.get("kubelet.service").filter(|unit| unit.active == "active" && unit.started_microseconds > 0)?;
+        let is_young = seen.monotonic_microseconds.saturating_sub(unit.started_microseconds) <= CSI_NODE_MICROSECONDS;
+        (is_away && is_young).then_some(Self { was_started_microseconds: unit.started_microseconds, lacks: Lacks::ApiServer })
+    }
+
     pub(super) fn looks(&self) -> Vec<Look> {
         vec![Look::Unit("kubelet.service".to_owned())]
     }

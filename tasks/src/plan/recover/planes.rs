@@ -2,7 +2,7 @@
 
 use super::{API_SERVER, MEMBER, READY, STARTED};
 use crate::observe::Observations;
-use crate::operations::{ApiServerReady, KubeletRegisters, Lacks, ManifestsBack, Operation};
+use crate::operations::{ApiServerReady, KubeletRegisters, ManifestsBack, Operation};
 use crate::plan::draft::Draft;
 use crate::plan::id::StepId;
 use crate::plan::reason::Reason;
@@ -13,10 +13,8 @@ pub(super) fn api_server(draft: &mut Draft<'_>, seen: &Observations, after: &Ste
     let ready = draft.add(API_SERVER, Operation::ApiServerReady(ApiServerReady::default()));
     draft.within(READY);
     draft.needs(&ready, after, Reason::Because("it is not ready before etcd is"));
-    let unit = seen.units.get("kubelet.service").filter(|unit| unit.active == "active" && unit.started_microseconds > 0);
-    if let Some(was_started_microseconds) = unit.map(|unit| unit.started_microseconds) {
-        let asks =
-            draft.add("asks-again", Operation::KubeletRegisters(KubeletRegisters { was_started_microseconds, lacks: Lacks::ApiServer }));
+    if let Some(operation) = KubeletRegisters::without_api_server(seen) {
+        let asks = draft.add("asks-again", Operation::KubeletRegisters(operation));
         draft.needs(&asks, &ready, Reason::Because("it would find nobody again"));
     }
 }
