@@ -1,5 +1,7 @@
 //! Certificates that are as they would be after most of their time: the hosts share one clock, which must not be moved.
 
+use std::process::Stdio;
+
 use kok_tests::lab::Host;
 
 use crate::cluster_support::ok;
@@ -71,12 +73,14 @@ const CURRENT: &str = "/var/lib/kubelet/pki/kubelet-client-current.pem";
 
 /// Ages what the kubelet of a host asks the API with, which the authority of a control plane has signed.
 pub fn age_kubelet(signer: &Host, host: &Host, left: Left) {
-    let own = ok(host, &format!("cat {CURRENT}"));
-    let sign = format!(
-        "until='{}'\n{AGE}(umask 077; cat >/run/own.pem <<'END'\n{own}\nEND\n)\nage /run/own.pem /run/own.pem pki/ca\nrm /run/own.pem",
-        left.date()
-    );
-    let aged = ok(signer, &sign);
+    // It has its key too, and arguments are for all to read.
+    let mut own = host.ssh_command("root", format!("cat {CURRENT}")).unwrap().stdin(Stdio::null()).stdout(Stdio::piped()).spawn().unwrap();
+    let sign =
+        format!("until='{}'\n{AGE}(umask 077; cat >/run/own.pem)\nage /run/own.pem /run/own.pem pki/ca\nrm /run/own.pem", left.date());
+    let signed = signer.ssh_command("root", sign).unwrap().stdin(own.stdout.take().unwrap()).output().unwrap();
+    assert!(own.wait().unwrap().success() && signed.status.success(), "{signed:?}");
+    let aged = String::from_utf8(signed.stdout).unwrap();
+    let aged = aged.trim();
     assert!(aged.starts_with("-----BEGIN CERTIFICATE-----"), "{aged}");
     ok(
         host,
