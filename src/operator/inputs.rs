@@ -170,8 +170,7 @@ fn task(
     leaving: &[String],
 ) -> Result<OperationTask, Vec<Failure>> {
     let alone = alone(sources.operation, operation, place);
-    let looks = matches!(verb, Verb::Check | Verb::Status | Verb::Kubeconfig);
-    let input = read(sources, &alone, looks.then_some(leaving))?;
+    let input = read(sources, &alone, verb.only_looks().then_some(leaving))?;
     let leaving = input.replaced_by_another();
     let input = inputs::load(input.without(&leaving), sources.files);
     let Some(mut cluster) = input.cluster.clone() else { return Err(documents::failures(input.problems, sources, &alone)) };

@@ -29,7 +29,7 @@ use super::outputs::Teller;
 use super::status::Phase;
 use super::writer::StatusWriter;
 use crate::failure::{Failure, Kind};
-use end::{is_changing, keeps_kubeconfig};
+use end::keeps_kubeconfig;
 pub(super) use run::STACK;
 use standing::Changed;
 
@@ -107,7 +107,7 @@ impl OperationLife {
         let verbs: Vec<Verb> = tasks.iter().map(|task| task.verb).collect();
         let done = self.writer.now().invocations_done;
         for (place, task) in tasks.iter().enumerate() {
-            let changes = !is_dry && is_changing(task.verb);
+            let changes = !is_dry && task.verb.changes_cluster();
             let is_done = task.place < done || !mode.concerns(task.is_main);
             let (before, begun) = (self.changed, Changed { verb: task.verb, is_part: is_part(task), is_done: false });
             if changes {

@@ -3,9 +3,10 @@
 use super::Input;
 use super::pending::{counting, named, others, pending, verb, wrong_verb};
 use super::restoring::AskedRestore;
+use super::some_or_all::of_whole_cluster;
 use crate::inventory::Inventory;
 use crate::model::{Cluster, Host};
-use crate::operation::{Arguments, Effect, ExtraVar, Operation, Placed, TaskChoice, Verb};
+use crate::operation::{About, Arguments, Effect, ExtraVar, Operation, Placed, TaskChoice, Verb};
 use crate::words::quote;
 use crate::{Notice, Position, Problem};
 
@@ -78,20 +79,18 @@ impl Input {
     pub fn asked(&self, intent: Intent, tasks: &[&str]) -> Result<Asked, Vec<Problem>> {
         let pending = pending(&self.operations);
         let meant: Vec<&Operation> = pending.iter().copied().filter(|operation| verb(operation) == Some(intent.verb)).collect();
-        match (intent.verb, meant.as_slice(), pending.first()) {
-            (Verb::Apply, [], Some(other)) => Err(vec![wrong_verb(other, Verb::Apply)]),
-            (_, [], _) => Ok(Asked::default()),
-            (Verb::Apply, [only], _) => self.of_operation(only, intent, tasks),
-            (verb, several, _) if verb.is_of_named_hosts() => self.of_named_hosts(verb, several),
-            (Verb::Recover, several, _) => self.of_recovery(several),
-            (Verb::Restore, several, _) => self.of_restore(several),
-            (verb @ (Verb::Renew | Verb::Defragment), several, _) => self.of_some_hosts(verb, several),
-            (verb @ (Verb::Disarm | Verb::Backup), several, _) => of_whole_cluster(verb, several),
-            (verb, several, _) if verb.is_of_shared_key() => of_whole_cluster(verb, several),
-            (verb, several, _) if verb.is_upgrade() => self.of_upgrade(verb, several),
-            (Verb::Reset, resets, _) => self.of_resets(resets),
-            (Verb::Apply, several, _) => several_apply(several),
-            _ => Ok(Asked::default()),
+        let verb = intent.verb;
+        match (meant.as_slice(), pending.first(), verb.about()) {
+            ([], Some(other), About::Wish) => Err(vec![wrong_verb(other, verb)]),
+            ([], ..) | (_, _, About::Looks | About::Answers) => Ok(Asked::default()),
+            ([only], _, About::Wish) => self.of_operation(only, intent, tasks),
+            (several, _, About::Wish) => several_apply(several),
+            (several, _, About::NamedHosts) => self.of_named_hosts(verb, several),
+            (several, _, About::SomeHosts) => self.of_some_hosts(verb, several),
+            (several, _, About::Whole { because, part, .. }) => of_whole_cluster(verb, several, (because, part)),
+            (several, _, About::Recovery) => self.of_recovery(several),
+            (several, _, About::Restored) => self.of_restore(several),
+            (resets, _, About::Down) => self.of_resets(resets),
         }
     }
 
@@ -144,28 +143,6 @@ impl Input {
         let snapshot = arguments.variable("etcd_snapshot");
         let snapshot = snapshot.and_then(|is| Some(Placed { text: is.text()?.to_owned(), position: is.position.clone() }));
         Ok(Asked { hosts, snapshot, agreed_at: Some(operation.position.clone()), ..Asked::default() })
-    }
-
-    /// All hosts, or those of `--limit`.
-    fn of_some_hosts(&self, verb: Verb, operations: &[&Operation]) -> Result<Asked, Vec<Problem>> {
-        let operation = only(verb, operations)?;
-        if let Some(problem) = not_by_named(operation, verb) {
-            return Err(vec![problem]);
-        }
-        let limit = operation.main.arguments.node().or_else(|| operation.main.arguments.limit.clone());
-        let hosts = limit.as_ref().map(|limit| self.hosts(&limit.text, &limit.position)).transpose()?.unwrap_or_default();
-        Ok(Asked { limit, hosts, agreed_at: Some(operation.position.clone()), ..Asked::default() })
-    }
-
-    /// The hosts that are meant are those of `--limit`, and all without it.
-    fn of_upgrade(&self, verb: Verb, operations: &[&Operation]) -> Result<Asked, Vec<Problem>> {
-        let operation = only(verb, operations)?;
-        if let Some(problem) = not_by_named(operation, verb) {
-            return Err(vec![problem]);
-        }
-        let limit = operation.main.arguments.limit.clone();
-        let hosts = limit.as_ref().map(|limit| self.hosts(&limit.text, &limit.position)).transpose()?.unwrap_or_default();
-        Ok(Asked { limit, hosts, agreed_at: Some(operation.position.clone()), ..Asked::default() })
     }
 
     fn of_operation(&self, operation: &Operation, intent: Intent, tasks: &[&str]) -> Result<Asked, Vec<Problem>> {
@@ -269,33 +246,6 @@ pub(super) fn not_by_named(operation: &Operation, verb: Verb) -> Option<Problem>
     let at = part.or(check.then_some(&operation.main.position))?;
     let problem = Problem::new(format!("{} cannot be done by `kokctl {}`", named(operation), verb.as_str())).at(at);
     Some(problem.because("its `extraArgs` choose a part of what is done, or have `--check`").hint("leave these arguments out"))
-}
-
-/// An alarm is one of all members, a backup is of all that the cluster has, and a key is one of all control planes.
-fn of_whole_cluster(verb: Verb, operations: &[&Operation]) -> Result<Asked, Vec<Problem>> {
-    let operation = only(verb, operations)?;
-    let because = match verb {
-        Verb::Backup => "a backup is of the whole cluster, whoever of etcd's members it is taken of",
-        Verb::RotateKey | Verb::ChangeEncryption => "all control planes encrypt with the same key",
-        Verb::RotateAuthority(_) | Verb::EndAuthority(_) => "all hosts trust the same authority",
-        Verb::RotateTokenKey | Verb::EndTokenKey => "all control planes sign tokens of service accounts with the same key",
-        _ => "an etcd that is full takes nothing new on any of them",
-    };
-    let arguments = &operation.main.arguments;
-    let named_hosts = arguments.node().or_else(|| arguments.limit.clone()).map(|limit| {
-        let problem = Problem::new(format!("{} names hosts", named(operation))).at(&limit.position);
-        problem.because(because).hint(if verb.is_of_authority() {
-            "leave them out: all hosts take part"
-        } else if verb.is_of_shared_key() {
-            "leave them out: all control planes take part"
-        } else {
-            "leave them out: all members take part"
-        })
-    });
-    match not_by_named(operation, verb).or(named_hosts) {
-        Some(problem) => Err(vec![problem]),
-        None => Ok(Asked { agreed_at: Some(operation.position.clone()), ..Asked::default() }),
-    }
 }
 
 /// Several that say nothing of their own mean the same.

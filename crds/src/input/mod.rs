@@ -18,6 +18,7 @@ mod refused;
 mod remarks;
 mod restoring;
 mod sealed;
+mod some_or_all;
 mod without;
 
 use std::collections::BTreeSet;

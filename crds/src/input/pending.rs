@@ -82,11 +82,7 @@ fn own_command(operation: &Operation, hook: &Invocation, when: &str) -> Option<N
 
 /// Of an operation that only looks, and names hosts or tags.
 fn without_part(operation: &Operation) -> Option<Notice> {
-    let looks = verb(operation).filter(|verb| {
-        let changes =
-            matches!(verb, Verb::Apply | Verb::Backup | Verb::Defragment | Verb::Disarm | Verb::Recover | Verb::Renew | Verb::Reset);
-        !changes && !verb.is_of_named_hosts() && !verb.is_of_shared_key()
-    })?;
+    let looks = verb(operation).filter(|verb| verb.only_looks())?;
     let arguments = &operation.main.arguments;
     let part = arguments.limit.as_ref().or(arguments.tags.first()).or(arguments.skip_tags.first())?;
     let notice = Notice::new("`extraArgs` choose no part here").at(&part.position);

@@ -15,12 +15,7 @@ pub(crate) fn check<'a>(invocations: impl Iterator<Item = &'a Invocation>, decod
         confirmations(invocation, decoder);
         covered(invocation, decoder);
         let Effect::Runs(verb) = invocation.action.effect else { continue };
-        let needs_cluster = (matches!(
-            verb,
-            Verb::Backup | Verb::Defragment | Verb::Disarm | Verb::Kubeconfig | Verb::Recover | Verb::Renew | Verb::Status
-        ) || verb.is_of_named_hosts()
-            || verb.is_of_shared_key())
-            || invocation.action.name == "scale";
+        let needs_cluster = verb.needs_cluster() || invocation.action.name == "scale";
         match gone {
             Some(reset) if needs_cluster => {
                 let problem = Problem::new(format!("{} needs the cluster", quote(invocation.action.name))).at(&invocation.position);

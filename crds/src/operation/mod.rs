@@ -8,6 +8,7 @@ mod inputs;
 mod key_values;
 mod options;
 mod tags;
+mod verbs;
 
 use crate::{Notice, Position};
 
@@ -16,11 +17,12 @@ pub(crate) use arguments::read as read_arguments;
 pub(crate) use chain::check as check_chain;
 pub(crate) use extra_vars::read_extra_vars;
 
-pub use actions::{ACTIONS, Action, Effect, Verb};
+pub use actions::{ACTIONS, Action, Effect};
 pub use arguments::Arguments;
 pub use extra_vars::{ExtraVar, ExtraVars};
 pub use inputs::{Inputs, SshKey};
 pub use tags::{OperationTag, TAGS, TaskChoice};
+pub use verbs::{About, Verb};
 
 /// Text with its place.
 #[derive(Debug, Clone, PartialEq, Eq)]

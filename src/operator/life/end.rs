@@ -149,15 +149,10 @@ impl OperationLife {
     }
 }
 
-/// Whether it is about what the cluster is.
-pub(super) const fn is_changing(verb: Verb) -> bool {
-    !matches!(verb, Verb::Backup | Verb::Check | Verb::Status | Verb::Kubeconfig)
-}
-
 /// Whether the kubeconfig is kept after the task at this place: after the last one that changes the cluster, unless it has taken it down; and
 /// wherever one asks for it.
 pub(super) fn keeps_kubeconfig(verbs: &[Verb], place: usize) -> bool {
-    let last = verbs.iter().rposition(|verb| is_changing(*verb));
+    let last = verbs.iter().rposition(|verb| verb.changes_cluster());
     match verbs.get(place) {
         Some(Verb::Kubeconfig) => true,
         Some(Verb::Reset) | None => false,

@@ -26,7 +26,6 @@ use super::super::retry::{Class, Next, RETRIES, Tries};
 use super::super::sink::StatusSink;
 use super::super::status::{ANSWER, OperationStatus};
 use super::begun::{Boots, Keeper};
-use super::end::is_changing;
 use super::wording::{in_operation, of_outcome};
 use super::{End, Failure, Kind, OperationLife, Phase, Verb, first};
 use crate::clock::Clock;
@@ -71,7 +70,7 @@ impl OperationLife {
     /// Carries out a task, again and again where that may help.
     pub(super) async fn carry_out(&mut self, task: &Arc<OperationTask>, snapshot: &Snapshot) -> Result<(), End> {
         let mut attempts = Attempts::new(&self.found.operation.data);
-        if is_changing(task.verb) && attempts.mode != Mode::DryRun {
+        if task.verb.changes_cluster() && attempts.mode != Mode::DryRun {
             let phase = if self.is_of_deletion() { "Deleting" } else { "Provisioning" };
             self.say(|patch| patch.field("phase", json!(phase))).await;
         }
