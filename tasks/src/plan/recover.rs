@@ -3,6 +3,7 @@
 //! No step of them asks the gate: it rules about what works, and nothing does.
 
 mod planes;
+mod refused;
 
 use std::time::Duration;
 
@@ -27,6 +28,7 @@ use crate::operations::{
 use crate::preconditions;
 use crate::recovery::{self, Course, MARKER, Recovery};
 use crate::resources::{File, Resource};
+use refused::{no_host, no_snapshot};
 
 const TASK: &str = "recovery";
 const STARTED: &str = "started";
@@ -167,49 +169,6 @@ fn made(drafts: Vec<Draft<'_>>, seen: &Seen) -> Result<Making, Vec<Refusal>> {
         plan.order(&later, &earlier, reason).map_err(|sentence| vec![defect(sentence)])?;
     }
     compared(plan, seen, &Selection::whole())
-}
-
-/// Only that host knows how far the recovery has come. Where it is lost, with all that may have been written there, what the others had can be put back.
-fn no_host(cluster: &Cluster, recovery: &Recovery, seen: &Seen) -> Option<Refusal> {
-    let is_known = cluster.host(&recovery.host).is_some_and(|host| host.roles.etcd);
-    let refusal = Refusal::new(format!("etcd is made anew on {}, and that host does not take part", recovery.host));
-    let (because, hint) = if !is_known {
-        ("the file has no such host with a member of etcd", "put its line back as it was")
-    } else if seen.facts(&recovery.host).is_none() {
-        (
-            "nobody knows how far it has come there",
-            "mend that host; or, if it is gone for good, take the recovery back with --undo and --lost, and begin anew",
-        )
-    } else {
-        return None;
-    };
-    Some(refusal.because(because).hint(hint))
-}
-
-fn no_snapshot(wanted: Recovering<'_>, seen: &Seen) -> Option<Refusal> {
-    let Recovering { recovery, snapshot } = wanted;
-    let sha256 = recovery.origin.snapshot()?;
-    if course(recovery, seen) >= Course::Made || snapshot.is_some_and(|snapshot| snapshot.sha256 == sha256) {
-        return None;
-    }
-    if recovery.origin.replaces() {
-        let what = if snapshot.is_some() {
-            "this is another backup than the one that the restore began with"
-        } else {
-            "the backup is needed once more"
-        };
-        let refusal = Refusal::new(what).because(format!("the restore began with a snapshot that has the sha256 {sha256}"));
-        return Some(
-            refusal.hint("go on with `kokctl restore FILE --continue` and that file; or take it back with `kokctl recover --undo`"),
-        );
-    }
-    let what = if snapshot.is_some() {
-        "this is another snapshot than the one that the recovery began with"
-    } else {
-        "the snapshot is needed once more"
-    };
-    let refusal = Refusal::new(what).at("--from").because(format!("the recovery began with one that has the sha256 {sha256}"));
-    Some(refusal.hint("name that file with --from; or take the recovery back with --undo"))
 }
 
 /// One host after another would do, but none has anything to lose by all of them at once.

@@ -79,6 +79,7 @@ mod targets;
 mod templates;
 mod tokens;
 mod upgrade_away;
+mod upgrade_checks;
 mod upgrade_components;
 mod upgrade_ends;
 mod upgrade_lead;
