@@ -224,13 +224,15 @@ fn is_called_off(view: &View, operation: &Operation, now: i64) -> bool {
     is_unwanted(view, operation, now) && !view.is_active(operation) && operation.life != Life::Begun
 }
 
-/// Whether nobody wants it any more. Of a Cluster that is being deleted that is so of all but the one that takes its hosts down in time.
+/// Whether nobody wants it any more. Of a Cluster that is being deleted that is so of all but the one that takes its hosts down in time; and what has waited for
+/// one that is gone is not meant for the next one of its name.
 fn is_unwanted(view: &View, operation: &Operation, now: i64) -> bool {
     let is_last = |cluster: &Served, deadline: i64| {
         cluster.resets && now < deadline && operation.made.as_ref().is_some_and(|made| made.why == Why::Deletion)
     };
     let goes = |cluster: &Served| cluster.deleted.is_some_and(|deleted| !is_last(cluster, deleted.deadline));
-    operation.is_cancelled || view.cluster.as_ref().is_some_and(goes)
+    let has_waited = operation.life == Life::Queued || operation.refused == Some(Refused::Suspended.reason());
+    operation.is_cancelled || view.cluster.as_ref().map_or(has_waited, goes)
 }
 
 /// Why it is not begun. What has begun is gone on with, whatever came about meanwhile.

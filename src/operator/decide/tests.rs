@@ -95,6 +95,16 @@ fn without_a_cluster_and_with_a_suspended_one_nothing_begins() {
     assert_eq!(says(false, all()), [start("a"), Intent::Phase("Ready")]);
 }
 
+/// Its hosts may be others, and so may what its owner wants of them.
+#[test]
+fn what_waited_for_a_cluster_that_is_gone_is_not_done_to_the_next_one_of_its_name() {
+    let suspended = Operation { refused: Some(Refused::Suspended.reason()), ..operation("s", 300, Life::New) };
+    let mut gone = view(vec![operation("early", 200, Life::New), operation("q", 250, Life::Queued), suspended]);
+    gone.cluster = None;
+    let cancel = |name: &str| Intent::Cancel { operation: name.to_owned() };
+    assert_eq!(decide(&gone, 1000), [cancel("q"), cancel("s"), refuse("early", Refused::ClusterNotFound)]);
+}
+
 #[test]
 fn a_cancelled_one_ends_before_it_begins_or_as_soon_as_it_can() {
     let cancelled = |life| Operation { is_cancelled: true, ..operation("a", 200, life) };
