@@ -182,6 +182,13 @@ pub enum EventKind {
         /// The earlier run, whose it is, and since when it holds hosts.
         from: String,
     },
+    /// Hosts lose the mark of an operator that keeps them as its Cluster describes them, and that may be there still.
+    ManagerReplaced {
+        /// `CLUSTER@NAMESPACE` of it.
+        by: String,
+        /// The hosts.
+        hosts: Vec<String>,
+    },
     /// Keys and certificates are made or read.
     SecretsReady {
         /// How many files were made.

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use kok_crds::listed;
 use kok_crds::model::Cluster;
-use kok_tasks::holder::taken_over;
+use kok_tasks::holder::{OtherManager, taken_over};
 
 use super::context::{Context, Options, Verdict};
 use super::converge::Planned;
@@ -166,9 +166,10 @@ impl<'a> Run<'a> {
         if self.has_begun.swap(true, Ordering::SeqCst) { Ok(()) } else { (self.options.begins)().map_err(Error::from) }
     }
 
-    /// Whether another controller holds hosts, may be at work there, and is to lose them.
+    /// Whether another controller holds hosts, and may be at work there, or keeps them as they are described, and is to lose them.
     pub(super) fn takes_over(&self, planned: &Planned) -> bool {
-        self.options.take_over && !taken_over(&planned.standing, &self.context.controller.id).is_empty()
+        let (standing, own) = (&planned.standing, &self.context.controller.id);
+        self.options.take_over && !(taken_over(standing, own).is_empty() && OtherManager::all(standing, own).is_empty())
     }
 
     fn approved(&self, planned: &Planned) -> Result<(), Error> {
@@ -194,6 +195,9 @@ impl<'a> Run<'a> {
         let taking = Taking { run: run.to_owned(), controller: controller.clone(), take_over, boots: planned.boots.clone() };
         if take_over {
             taken_over(standing, &controller.id).into_iter().for_each(|from| events.send(EventKind::RunTakesOver { from }));
+            let managers = OtherManager::all(standing, &controller.id).into_iter();
+            managers
+                .for_each(|OtherManager { by, hosts }| events.send(EventKind::ManagerReplaced { by, hosts: hosts.into_iter().collect() }));
         }
         self.begins()?;
         let (stop, pools) = (stop.clone(), pools.clone());

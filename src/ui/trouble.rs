@@ -20,6 +20,12 @@ pub(super) fn note(event: &EventKind) -> Option<String> {
         }
         EventKind::LossTold { what } => Some(what.clone()),
         EventKind::RunTakesOver { from } => Some(format!("takes over from the run {from}: what it left at work is ended first")),
+        EventKind::ManagerReplaced { by, hosts } => {
+            let hosts = hosts.join(", ");
+            Some(format!(
+                "note: {hosts}: no longer kept by the operator of {by}; one that is still there takes them again with its next run"
+            ))
+        }
         EventKind::KeysKept { path, cluster } => {
             Some(format!("note: {path} keeps the keys of {cluster} now; whoever reads it owns the cluster"))
         }

@@ -121,13 +121,11 @@ pub fn next_epoch(standing: &BTreeMap<String, Standing>, controller: &str, take_
     Ok(standing.values().map(|standing| standing.epoch).max().unwrap_or_default().saturating_add(1))
 }
 
-/// Runs of others that still hold hosts, and managers of hosts, that are taken over, for people: `RUN of WHO, since WHEN`.
+/// Runs of others that still hold hosts and are taken over, for people: `RUN of WHO, since WHEN`.
 #[must_use]
 pub fn taken_over(standing: &BTreeMap<String, Standing>, controller: &str) -> BTreeSet<String> {
     let holders = standing.values().filter(|standing| !standing.is_stale(controller)).filter_map(|standing| standing.holder.as_ref());
-    let runs = holders.map(|holder| format!("{} of {}, since {}", holder.run, holder.by, holder.since));
-    let managers = OtherManager::all(standing, controller);
-    runs.chain(managers.into_iter().map(|manager| format!("{}, which keeps hosts as its Cluster describes them", manager.by))).collect()
+    holders.map(|holder| format!("{} of {}, since {}", holder.run, holder.by, holder.since)).collect()
 }
 
 #[cfg(test)]

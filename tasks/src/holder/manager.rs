@@ -45,7 +45,8 @@ pub struct OtherManager {
 
 impl OtherManager {
     /// Those whose marks hosts have, besides `controller`.
-    pub(super) fn all(standing: &BTreeMap<String, Standing>, controller: &str) -> Vec<Self> {
+    #[must_use]
+    pub fn all(standing: &BTreeMap<String, Standing>, controller: &str) -> Vec<Self> {
         let mut others: BTreeMap<(&str, &str), BTreeSet<String>> = BTreeMap::new();
         for (host, standing) in standing {
             if let Some(manager) = standing.manager.as_ref().filter(|manager| manager.controller != controller) {

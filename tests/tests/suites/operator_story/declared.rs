@@ -59,7 +59,8 @@ fn others_are_refused_until_they_take_over(lab: &Lab, kokctl: &Kokctl<'_>) {
     assert!(said.code == 3 && said.stderr.contains("mode: Declarative") && said.stderr.contains("--take-over"), "{said:?}");
     let said = kokctl.verb("plan", &options);
     assert!(!said.stderr.contains("mode: Declarative"), "{said:?}");
-    kokctl.converge_with("apply", &["--take-over"]);
+    let said = kokctl.verb("apply", &[&options[..], &["--take-over"]].concat());
+    assert!(said.code == 0 && said.stderr.contains("no longer kept by the operator of"), "{said:?}");
     assert!(!is_kept(lab));
     kokctl.converge("apply");
 }
