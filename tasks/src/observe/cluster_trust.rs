@@ -18,7 +18,7 @@ pub struct ClusterTrust {
     pub pods: Vec<(String, String)>,
 }
 
-/// After [`super::api_server::READY`]. Texts come quoted, each on one line, then `done`; what pods are told once for all namespaces that have the same.
+/// After [`super::api_server::ready`]. Texts come quoted, each on one line, then `done`; what pods are told once for all namespaces that have the same.
 pub(super) const SCRIPT: &str = r#"mark cluster-trust
 if [ -n "$api_server" ]; then
   {

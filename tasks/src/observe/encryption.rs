@@ -30,7 +30,7 @@ pub struct StoredValues {
     pub plain: BTreeMap<String, u64>,
 }
 
-/// The API server's own metrics: which file it has read (1.34 and later), and since when. After [`super::api_server::READY`].
+/// The API server's own metrics: which file it has read (1.34 and later), and since when. After [`super::api_server::ready`].
 pub(super) const READ: &str = r#"mark encryption-read
 if [ -n "$api_server" ]; then
   kube get --raw /metrics 2>/dev/null | awk -v now="$(date +%s)" '

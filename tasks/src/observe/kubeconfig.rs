@@ -6,7 +6,9 @@ use std::fmt::Write as _;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 
-use super::parse::Section;
+use super::contents::{BETWEEN, several};
+use super::parse::{ParseError, Section};
+use super::script::quoted;
 use crate::shell::quote;
 
 /// What no line of a certificate begins with.
@@ -15,14 +17,39 @@ const SERVER: &str = "server: ";
 /// A chain of certificates is far shorter.
 const LIMIT: usize = 64 * 1024;
 
-/// Asks for the line with the certificate and for that with the server, and for nothing else: beside them stands the key.
-pub(super) fn push(script: &mut String, paths: &BTreeSet<String>) {
-    for path in paths {
-        let path = quote(path);
-        let _ = writeln!(
-            script,
-            "[ -f {path} ] && {{ mark kubeconfig {path}; sed -n -e 's/^ *client-certificate-data: *//p' -e 's/^ *server: */{SERVER}/p' <{path} | head -c {LIMIT}; }}"
-        );
+/// Asks of each file for the line with the certificate and for that with the server, and for nothing else: beside them stands the key. One sed looks at all of
+/// them, unless there is more to say of them together than is read of one; then nobody knows of which it is, and each is looked at by itself. What tells them
+/// apart (`contents.rs`) is printed as it is; what another file has of that form is none.
+const LINES: &str = r#"certificate_lines() { sed -n -e 's/^ *client-certificate-data: *//p' -e 's/^ *server: */@SERVER@/p' "$@"; }
+kubeconfigs() {
+  told= number=0
+  for path; do
+    shift
+    if [ -f "$path" ]; then set -- "$@" "$path"; told="$told $number"; fi
+    number=$((number + 1))
+  done
+  if [ $# -gt 1 ] && [ -n "$apart" ]; then
+    first=$1
+    shift
+    for path; do shift; set -- "$@" @BETWEEN@ "$path"; done
+    set -- "$first" "$@"
+    lines=$(certificate_lines -e '/^[0-9a-f]\{32\} next$/p' -- "$@" 2>/dev/null | head -c $((@LIMIT@ + 1)))
+    if [ "${#lines}" -le @LIMIT@ ]; then
+      mark "kubeconfigs$told"
+      printf '%s\n' "$lines"
+      return
+    fi
+  fi
+  for path; do [ "$path" = @BETWEEN@ ] || { mark kubeconfig "$path"; certificate_lines <"$path" | head -c @LIMIT@; }; done
+}
+"#;
+
+/// Defines what asks, and calls it.
+pub(super) fn push(script: &mut String, calls: &mut String, paths: &BTreeSet<String>) {
+    if !paths.is_empty() {
+        script.push_str(&LINES.replace("@SERVER@", SERVER).replace("@BETWEEN@", BETWEEN).replace("@LIMIT@", &LIMIT.to_string()));
+        // Writing to a String can't fail.
+        let _ = writeln!(calls, "kubeconfigs {}", quoted(paths));
     }
 }
 
@@ -62,15 +89,33 @@ pub(super) fn certificates(sections: &[Section<'_>], asked: &BTreeSet<String>) -
     asked.iter().map(|path| (path.clone(), found(path).map(text))).collect()
 }
 
-pub(super) fn read(sections: &[Section<'_>]) -> BTreeMap<String, Option<String>> {
-    let asked = sections.iter().filter(|section| section.name == "kubeconfig");
-    asked.map(|section| (section.argument.to_owned(), certificate(&String::from_utf8_lossy(section.body)))).collect()
+/// The lines of those that are there.
+pub(super) fn lines(sections: &[Section<'_>], asked: &BTreeSet<String>) -> Result<BTreeMap<String, String>, ParseError> {
+    let paths: Vec<&String> = asked.iter().collect();
+    let several = several(sections, "kubeconfigs")?.into_iter();
+    let several = several.filter_map(|(number, body)| Some(((*paths.get(number)?).clone(), without_marks(body))));
+    let single = sections.iter().filter(|section| section.name == "kubeconfig");
+    let single = single.map(|section| (section.argument.to_owned(), String::from_utf8_lossy(section.body).into_owned()));
+    Ok(several.chain(single).collect())
+}
+
+/// What has the form of what tells files apart was printed too.
+fn without_marks(body: &[u8]) -> String {
+    let is_mark = |line: &&str| {
+        line.strip_suffix(" next").is_some_and(|nonce| nonce.len() == 32 && nonce.bytes().all(|digit| digit.is_ascii_hexdigit()))
+    };
+    let text = String::from_utf8_lossy(body);
+    text.lines().filter(|line| !is_mark(line)).collect::<Vec<_>>().join("\n")
+}
+
+/// The certificates in them.
+pub(super) fn read(lines: &BTreeMap<String, String>) -> BTreeMap<String, Option<String>> {
+    lines.iter().map(|(path, lines)| (path.clone(), certificate(lines))).collect()
 }
 
 /// Where kubeconfigs lead to; no entry for one that does not say it.
-pub(super) fn servers(sections: &[Section<'_>]) -> BTreeMap<String, String> {
-    let asked = sections.iter().filter(|section| section.name == "kubeconfig");
-    asked.filter_map(|section| Some((section.argument.to_owned(), server(&String::from_utf8_lossy(section.body))?))).collect()
+pub(super) fn servers(lines: &BTreeMap<String, String>) -> BTreeMap<String, String> {
+    lines.iter().filter_map(|(path, lines)| Some((path.clone(), server(lines)?))).collect()
 }
 
 /// The server that a kubeconfig names first.
@@ -113,7 +158,7 @@ mod tests {
     #[test]
     fn only_two_lines_of_a_kubeconfig_are_asked_for() {
         let mut script = String::new();
-        push(&mut script, &["/etc/kubernetes/admin.conf".to_owned()].into());
+        push(&mut script, &mut String::new(), &["/etc/kubernetes/admin.conf".to_owned()].into());
         assert!(script.contains("client-certificate-data") && !script.contains("key-data") && !script.contains("cat "), "{script}");
     }
 }

@@ -13,7 +13,7 @@ use super::parse::{ParseError, Section, text_of};
 use super::token::BootstrapTokenState;
 use crate::drain::Cordon;
 use crate::given::Given;
-pub(super) use questions::{LOAD_BALANCERS, NODES, TOKENS, WARNINGS, objects};
+pub(super) use questions::{WARNINGS, lists, nodes_and_load_balancers, objects, paths, tokens};
 
 /// The cluster as one API server shows it.
 #[derive(Debug, Clone, PartialEq)]

@@ -89,7 +89,7 @@ fi
 "#;
 
 /// Asks the pods of these nodes, through the API server's proxy, to ask each other and the service, and their share of the other pods. After
-/// [`super::api_server::READY`], and after [`super::kubernetes::objects`] where these are asked for too: without their namespace there are none.
+/// [`super::api_server::ready`], and after [`super::kubernetes::objects`] where these are asked for too: without their namespace there are none.
 ///
 /// Twelve at a time, for each may be a kubectl of some 40 MB on a control plane, and each with a deadline of its own: a pod asks all others beside
 /// each other within 3 s, so one that takes longer than 5 s is not reached, and holds up few others: where curl got no answer kubectl is not asked again. After `time` nobody is

@@ -33,7 +33,7 @@ const MOST: usize = 1000;
 /// By more clocks of hosts never differ that a cluster lets in: it is the most that a file may allow (`time.maxSkew`).
 const MARGIN_SECONDS: u32 = 3600;
 
-/// After [`super::api_server::READY`]. When the file was changed; then a line for each pod that runs and that kubelets did not make themselves from a file, the
+/// After [`super::api_server::ready`]. When the file was changed; then a line for each pod that runs and that kubelets did not make themselves from a file, the
 /// oldest first, up to an hour after that, where a line with `=` stands.
 pub(super) fn push(script: &mut String, paths: &BTreeSet<String>) {
     let Some(path) = paths.first() else { return };

@@ -7,7 +7,7 @@ use thiserror::Error;
 
 use super::look::Looks;
 use super::script::{Nonce, sysctl_file};
-use super::state::{ImageState, ImageStore, Kind, Metadata, ModuleState, Observations, PathState, UnitState};
+use super::state::{Kind, Metadata, ModuleState, Observations, PathState};
 
 /// An answer that isn't what the probe's script prints.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
@@ -91,15 +91,17 @@ pub fn parse(nonce: &Nonce, looks: &Looks, answer: &[u8]) -> Result<Observations
     for section in sections.iter().filter(|section| section.name == "content" && is_asked(section.argument)) {
         seen.contents.insert(section.argument.to_owned(), section.body.to_vec());
     }
-    seen.kubeconfigs = super::kubeconfig::read(&sections);
+    seen.contents.extend(super::contents::read(&sections, &looks.contents)?);
+    let kubeconfigs = super::kubeconfig::lines(&sections, &looks.kubeconfigs)?;
+    seen.kubeconfigs = super::kubeconfig::read(&kubeconfigs);
     seen.kubeconfig_authorities = super::kubeconfig::authorities(&sections, &looks.kubeconfig_authorities);
-    seen.kubeconfig_servers = super::kubeconfig::servers(&sections);
+    seen.kubeconfig_servers = super::kubeconfig::servers(&kubeconfigs);
     seen.certificates = super::kubeconfig::certificates(&sections, &looks.certificates);
     if looks.programs {
         seen.programs = Some(super::programs::read(body("programs")?, body("clock")?, seen.clock_nanoseconds)?);
     }
     if !looks.units.is_empty() {
-        seen.units = read_units(body("units")?, looks)?;
+        seen.units = super::units::read(body("units")?, looks)?;
     }
     if !looks.sysctls.is_empty() {
         let text = body("sysctls")?;
@@ -120,7 +122,7 @@ pub fn parse(nonce: &Nonce, looks: &Looks, answer: &[u8]) -> Result<Observations
 fn read_programs(sections: &[Section<'_>], looks: &Looks, seen: &mut Observations) -> Result<(), ParseError> {
     let body = |name: &str| text_of(sections, name);
     if looks.images {
-        seen.images = Some(read_images(body("images")?)?);
+        seen.images = Some(super::images::read(body("images")?)?);
     }
     if looks.versions {
         seen.versions = Some(super::versions::read(sections)?);
@@ -304,47 +306,4 @@ fn read_sums(section: &str, text: &str, seen: &mut Observations) -> Result<(), P
         }
     }
     Ok(())
-}
-
-/// `systemctl show` prints one block for each unit in the order in which it was asked; `Id` may be another name of the same unit.
-fn read_units(text: &str, looks: &Looks) -> Result<BTreeMap<String, UnitState>, ParseError> {
-    let blocks: Vec<&str> = text.split("\n\n").filter(|block| block.contains("Id=")).collect();
-    if blocks.len() != looks.units.len() {
-        return Err(ParseError::new("units", text));
-    }
-    Ok(looks.units.iter().cloned().zip(blocks.into_iter().map(read_unit)).collect())
-}
-
-fn read_unit(block: &str) -> UnitState {
-    let properties: BTreeMap<&str, &str> = block.lines().filter_map(|line| line.split_once('=')).collect();
-    let property = |name: &str| properties.get(name).copied().unwrap_or_default().to_owned();
-    UnitState {
-        load: property("LoadState"),
-        active: property("ActiveState"),
-        file: property("UnitFileState"),
-        needs_reload: property("NeedDaemonReload") == "yes",
-        started_microseconds: property("ExecMainStartTimestampMonotonic").parse().unwrap_or(0),
-        restarts: property("NRestarts").parse().unwrap_or(0),
-    }
-}
-
-/// A kubelet removes images long before there are as many.
-const MOST_IMAGES: usize = 10_000;
-
-fn read_images(text: &str) -> Result<ImageStore, ParseError> {
-    if text.trim() == "unavailable" {
-        return Ok(ImageStore::Unavailable);
-    }
-    let mut images = BTreeMap::new();
-    for line in text.lines().filter(|line| !line.is_empty() && !line.starts_with("REF ")) {
-        let mut words = line.split_ascii_whitespace();
-        let reference = words.next().unwrap_or_default();
-        let digest = words.find(|word| word.starts_with("sha256:")).ok_or_else(|| ParseError::new("images", line))?;
-        if images.len() >= MOST_IMAGES {
-            return Err(ParseError::new("images", "too many"));
-        }
-        let pinned = line.contains("io.cri-containerd.pinned=pinned");
-        images.insert(reference.to_owned(), ImageState { digest: digest.to_owned(), pinned });
-    }
-    Ok(ImageStore::Images(images))
 }

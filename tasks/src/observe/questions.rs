@@ -5,77 +5,128 @@ use std::fmt::Write as _;
 
 use super::look::Looks;
 
-/// `ctr` prints reference, type, digest, size, platforms and labels, separated by blanks; only the first word, the word that begins with
-/// `sha256:` and the label of pinned images matter.
-const IMAGES: &str = "mark images\nif [ -S /run/containerd/containerd.sock ]; then /usr/local/bin/ctr -n k8s.io images ls 2>/dev/null || echo unavailable; else echo unavailable; fi\n";
-
-/// What programs are asked that take their time to start or to answer, a part of the script each. They need nothing of each other, but for
-/// [`super::api_server::READY`], which comes before.
+/// What programs are asked that take their time to start or to answer, a part of the script each. They need nothing of each other.
 fn questions(looks: &Looks) -> Vec<String> {
     let fixed = [
-        (looks.images, IMAGES),
+        (looks.images, super::images::SCRIPT),
         (looks.programs, super::programs::SCRIPT),
         (looks.etcd, super::etcd::SCRIPT),
         (looks.etcd_data, super::etcd_data::SCRIPT),
-        (looks.asks_api_server() && looks.versions, super::versions::OWN),
-        (looks.kubernetes, super::kubernetes::NODES),
-        (looks.kubernetes, super::kubernetes::TOKENS),
+        (looks.encryption_keys, super::encryption::KEYS),
+        (looks.last_words, super::last_words::SCRIPT),
+    ];
+    let mut questions = asked(&fixed);
+    questions.extend(super::etcd_urls::peers(&looks.etcd_peers));
+    questions.extend(made(|script| super::etcd_urls::push_endpoints(script, &looks.etcd_endpoints)));
+    questions.extend(made(|script| super::neighbour::push(script, looks.neighbours.iter().copied())));
+    questions
+}
+
+/// What curl has been answered already, if there is one, in the order in which it is said: to say it takes no time. The check of the network looks at objects.
+fn answered(looks: &Looks) -> Vec<String> {
+    let fixed = [(looks.versions, super::versions::OWN)];
+    let mut questions = asked(&fixed);
+    questions.extend(Some(super::kubernetes::nodes_and_load_balancers(looks)).filter(|script| !script.is_empty()));
+    questions.extend(looks.kubernetes.then(super::kubernetes::tokens));
+    questions.extend(made(|script| {
+        script.push_str(&if looks.kubernetes { super::kubernetes::objects() } else { String::new() });
+        let check = looks.network_check.as_ref().map(|askers| super::network_check::script(askers, super::network_check::TIME));
+        script.push_str(&check.unwrap_or_default());
+    }));
+    questions
+}
+
+/// What an API server is asked besides, after [`super::api_server::ready`].
+fn of_api(looks: &Looks) -> Vec<String> {
+    let fixed = [
         (looks.node_annotations, super::annotations::SCRIPT),
         (looks.deprecated, super::deprecated::SCRIPT),
         (looks.webhooks, super::webhooks::SCRIPT),
-        (looks.encryption_keys, super::encryption::KEYS),
         (looks.encryption_read, super::encryption::READ),
         (looks.encrypted_values, super::encryption::VALUES),
         (looks.token_secrets, super::token_secrets::SCRIPT),
         (looks.cluster_trust, super::cluster_trust::SCRIPT),
-        (looks.load_balancers, super::kubernetes::LOAD_BALANCERS),
         (looks.warnings, super::kubernetes::WARNINGS),
-        (looks.last_words, super::last_words::SCRIPT),
     ];
-    let mut questions: Vec<String> = fixed.into_iter().filter(|(asked, _)| *asked).map(|(_, script)| script.to_owned()).collect();
-    questions.extend(super::etcd_urls::peers(&looks.etcd_peers));
-    let mut made = |push: &dyn Fn(&mut String)| {
-        let mut script = String::new();
-        push(&mut script);
-        questions.extend(Some(script).filter(|script| !script.is_empty()));
-    };
-    made(&|script| super::etcd_urls::push_endpoints(script, &looks.etcd_endpoints));
-    made(&|script| super::api_server::push_endpoints(script, &looks.api_endpoints));
-    made(&|script| super::neighbour::push(script, looks.neighbours.iter().copied()));
-    made(&|script| super::older_pods::push(script, &looks.older_pods));
-    made(&|script| super::workload::push(script, &looks.workload));
-    made(&|script| super::addons::push(script, &looks.addon_objects));
-    made(&|script| {
-        script.push_str(&if looks.kubernetes { super::kubernetes::objects() } else { String::new() });
-        let check = looks.network_check.as_ref().map(|askers| super::network_check::script(askers, super::network_check::TIME));
-        script.push_str(&check.unwrap_or_default());
-    });
+    let mut questions = asked(&fixed);
+    questions.extend(made(|script| super::api_server::push_endpoints(script, &looks.api_endpoints)));
+    questions.extend(made(|script| super::older_pods::push(script, &looks.older_pods)));
+    questions.extend(made(|script| super::workload::push(script, &looks.workload)));
+    questions.extend(made(|script| super::addons::push(script, &looks.addon_objects)));
     questions
 }
 
-/// `side_by_side NAME…` runs functions beside each other and prints what they print one after the other: the first one's by way of a pipe, while
-/// the others' are kept. There is no file that a script which is killed could leave.
+fn asked(fixed: &[(bool, &str)]) -> Vec<String> {
+    fixed.iter().filter(|(asked, _)| *asked).map(|(_, script)| (*script).to_owned()).collect()
+}
+
+fn made(push: impl FnOnce(&mut String)) -> Option<String> {
+    let mut script = String::new();
+    push(&mut script);
+    Some(script).filter(|script| !script.is_empty())
+}
+
+/// `side_by_side NAME…` runs functions beside each other and prints what they print one after the other: the first one's as it comes, while the others' are kept.
+/// There is no file that a script which is killed could leave, and no program is started for it.
 const SIDE_BY_SIDE: &str = r#"side_by_side() {
   if [ "$#" = 1 ]; then "$1"; return; fi
-  first=$1
+  "$1" &
   shift
-  "$first" | { others=$(side_by_side "$@"); cat; printf '%s\n' "$others"; }
+  others=$(side_by_side "$@")
+  wait "$!"
+  printf '%s\n' "$others"
 }
 "#;
 
-/// Asks all of them that are asked for.
-pub(super) fn push(script: &mut String, looks: &Looks) {
-    push_side_by_side(script, &questions(looks));
+/// Asks all of them that are asked for, beside what the host is asked otherwise.
+pub(super) fn push(script: &mut String, of_host: String, looks: &Looks) {
+    let mut questions = questions(looks);
+    questions.extend(looks.asks_api_server().then(|| of_api_server(looks)));
+    if questions.is_empty() {
+        script.push_str(&of_host);
+        return;
+    }
+    questions.insert(0, of_host);
+    script.push_str(SIDE_BY_SIDE);
+    push_side_by_side(script, &questions);
+}
+
+/// All that the API server is asked. What curl has been answered already is said by one of those that are asked side by side; where kubectl has to ask, it does so
+/// for each of them.
+fn of_api_server(looks: &Looks) -> String {
+    let mut script = super::api_server::ready(looks);
+    let answered = push_functions(&mut script, "answered", &answered(looks));
+    let of_api = push_functions(&mut script, "api", &of_api(looks));
+    if answered.len() > 1 {
+        // Writing to a String can't fail.
+        let _ = writeln!(
+            script,
+            "all_answered() {{\n{}\n}}\nif [ -n \"$quick\" ]; then\n  {}else\n  {}fi",
+            answered.join("\n"),
+            call(&[vec!["all_answered".to_owned()], of_api.clone()].concat()),
+            call(&[answered, of_api].concat())
+        );
+    } else {
+        script.push_str(&call(&[answered, of_api].concat()));
+    }
+    script
 }
 
 fn push_side_by_side(script: &mut String, questions: &[String]) {
+    let names = push_functions(script, "question", questions);
+    script.push_str(&call(&names));
+}
+
+/// Makes a function of each question. Returns their names.
+fn push_functions(script: &mut String, name: &str, questions: &[String]) -> Vec<String> {
     for (number, question) in questions.iter().enumerate() {
-        let _ = write!(script, "question_{number}() {{\n{question}}}\n");
+        let _ = write!(script, "{name}_{number}() {{\n{question}}}\n");
     }
-    let names: Vec<String> = (0..questions.len()).map(|number| format!("question_{number}")).collect();
-    if !names.is_empty() {
-        let _ = writeln!(script, "{SIDE_BY_SIDE}side_by_side {}", names.join(" "));
-    }
+    (0..questions.len()).map(|number| format!("{name}_{number}")).collect()
+}
+
+fn call(names: &[String]) -> String {
+    if names.is_empty() { String::new() } else { format!("side_by_side {}\n", names.join(" ")) }
 }
 
 #[cfg(test)]
@@ -97,6 +148,7 @@ mod tests {
             format!("mark {own}\n: >{own}\n{wait}\nhead -c 200000 /dev/zero | tr '\\0' {own}\necho\n")
         };
         let mut script = section_marker(&Nonce::new([7; 16]));
+        script.push_str(SIDE_BY_SIDE);
         push_side_by_side(&mut script, &[question(1, 3), question(2, 1), question(3, 2)]);
         let output = Command::new("timeout").args(["20", "sh", "-c", &script]).current_dir(folder.path()).output().unwrap();
         assert!(output.status.success(), "{output:?}");

@@ -44,21 +44,22 @@ pub fn section_marker(nonce: &Nonce) -> String {
 #[must_use]
 pub fn probe_script(nonce: &Nonce, looks: &Looks, with_facts: bool) -> String {
     let mut script = section_marker(nonce);
-    if with_facts {
-        script.push_str(&facts::script(&looks.installable));
-    }
+    super::questions::push(&mut script, of_host(looks, with_facts), looks);
+    script.push_str("mark end\n");
+    script
+}
+
+/// What a host is asked by small commands, one after the other.
+fn of_host(looks: &Looks, with_facts: bool) -> String {
+    let mut script = if with_facts { facts::script(&looks.installable) } else { String::new() };
     script.push_str(CLOCK);
     push_paths(&mut script, looks);
     push_files(&mut script, looks);
     push_large(&mut script, looks);
-    for path in &looks.contents {
-        let path = quote(path);
-        let _ = writeln!(script, "[ -f {path} ] && {{ mark content {path}; head -c {CONTENT_LIMIT} <{path}; }}");
-    }
-    super::kubeconfig::push(&mut script, &looks.kubeconfigs);
+    super::contents::push(&mut script, looks);
     super::kubeconfig::push_authorities(&mut script, &looks.kubeconfig_authorities);
     super::kubeconfig::push_certificates(&mut script, &looks.certificates);
-    push_units(&mut script, looks);
+    super::units::push(&mut script, looks);
     push_kernel(&mut script, looks);
     if looks.time {
         script.push_str(super::time::SCRIPT);
@@ -67,11 +68,6 @@ pub fn probe_script(nonce: &Nonce, looks: &Looks, with_facts: bool) -> String {
     if looks.versions {
         super::versions::push(&mut script);
     }
-    if looks.asks_api_server() {
-        script.push_str(super::api_server::READY);
-    }
-    super::questions::push(&mut script, looks);
-    script.push_str("mark end\n");
     script
 }
 
@@ -82,7 +78,8 @@ pub fn probe_script(nonce: &Nonce, looks: &Looks, with_facts: bool) -> String {
 const CLOCK: &str = "read -r uptime </proc/uptime\nnow=\n{ read -r now && read -r now && read -r now; } 2>/dev/null </proc/timer_list || :\n\
     mark clock\ndate +%s%N\nprintf '%s\\n%s\\n' \"$uptime\" \"$now\"\n";
 
-fn quoted<'a>(items: impl IntoIterator<Item = &'a String>) -> String {
+/// Words of a script.
+pub(super) fn quoted<'a>(items: impl IntoIterator<Item = &'a String>) -> String {
     items.into_iter().map(|item| quote(item)).collect::<Vec<_>>().join(" ")
 }
 
@@ -174,16 +171,6 @@ set +f
     );
 }
 
-fn push_units(script: &mut String, looks: &Looks) {
-    if !looks.units.is_empty() {
-        let units = quoted(&looks.units);
-        let _ = writeln!(
-            script,
-            "mark units\nsystemctl show -p Id -p LoadState -p ActiveState -p UnitFileState -p NeedDaemonReload -p ExecMainStartTimestampMonotonic -p NRestarts -- {units} 2>/dev/null"
-        );
-    }
-}
-
 /// What the shell can find out by itself, for the most part.
 fn push_host(script: &mut String, looks: &Looks) {
     if !looks.commands.is_empty() {
@@ -231,9 +218,27 @@ pub(crate) fn sysctl_file(name: &str) -> String {
     ["/proc/sys/"].into_iter().flat_map(str::chars).chain(swapped).collect()
 }
 
-/// Kernel parameters and modules. A module counts as there when it is loaded or built in: `/sys/module`
-/// has both (for those with parameters), `modules.builtin` the rest, and some are known by what they provide. Of one that is not there,
-/// modprobe knows whether it would find it.
+/// Whether a module is there. It counts as there when it is loaded or built in: `/sys/module` has both (for those with parameters), `modules.builtin` the
+/// rest, and some are known by what they provide. Of one that is not there, modprobe knows whether it would find it. The lists are long, and read only for
+/// what is not in `/sys/module`.
+const MODULE: &str = r#"listed= known=
+module() {
+  if [ -d "/sys/module/$1" ]; then echo "$1"; return; fi
+  if [ -z "$listed" ]; then
+    listed=yes
+    read -r kernel </proc/sys/kernel/osrelease
+    known=$(cat "/lib/modules/$kernel/modules.builtin" /proc/filesystems 2>/dev/null)
+  fi
+  case "$known" in
+    */"$1".ko*|*"	$1"*) echo "$1";;
+    *)
+      if [ "$1" = br_netfilter ] && [ -d /proc/sys/net/bridge ]; then echo "$1"
+      elif ! command -v modprobe >/dev/null 2>&1 || modprobe -n -q -- "$1" 2>/dev/null; then echo "can $1"; fi;;
+  esac
+}
+"#;
+
+/// Kernel parameters and modules.
 fn push_kernel(script: &mut String, looks: &Looks) {
     if !looks.sysctls.is_empty() {
         // Not `read`: dash reads byte by byte, and these files answer the first read only.
@@ -241,18 +246,7 @@ fn push_kernel(script: &mut String, looks: &Looks) {
         let _ = writeln!(script, "mark sysctls\ngrep -H '' {} 2>/dev/null", files.join(" "));
     }
     if !looks.modules.is_empty() {
-        script.push_str(
-            "mark modules\nbuiltin=$(cat /lib/modules/\"$(uname -r)\"/modules.builtin 2>/dev/null)\nfilesystems=$(cat /proc/filesystems)\n",
-        );
-        for name in &looks.modules {
-            let name = quote(name);
-            let _ = writeln!(
-                script,
-                "if [ -d /sys/module/{name} ]; then echo {name}; else case \"$builtin$filesystems\" in */{name}.ko*|*\"\t\"{name}*) echo {name};; \
-                 *) if [ {name} = br_netfilter ] && [ -d /proc/sys/net/bridge ]; then echo {name}; \
-                 elif ! command -v modprobe >/dev/null 2>&1 || modprobe -n -q -- {name} 2>/dev/null; then echo can {name}; fi;; esac; fi"
-            );
-        }
+        let _ = writeln!(script, "mark modules\n{MODULE}for name in {}; do module \"$name\"; done", quoted(&looks.modules));
     }
 }
 

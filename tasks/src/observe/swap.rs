@@ -3,9 +3,9 @@
 use std::collections::BTreeSet;
 
 /// What is on; lines of /etc/fstab that would switch it on; units that would, but for those that systemd makes of these lines; and whether
-/// swap in compressed memory is configured. All of it is read by the shell itself but for the first two.
+/// swap in compressed memory is configured. All of it is read by the shell itself but for the lines of /etc/fstab.
 pub(super) const SCRIPT: &str = r#"mark swap
-cat /proc/swaps
+while IFS= read -r line; do printf '%s\n' "$line"; done </proc/swaps
 mark swap-fstab
 grep -sE '^[[:space:]]*[^#[:space:]]+[[:space:]]+[^[:space:]]+[[:space:]]+swap[[:space:]]' /etc/fstab
 mark swap-units

@@ -11,7 +11,7 @@ use super::parse::{ParseError, Section, text_of};
 /// Secrets by `namespace/name`, each with the name of the key that has signed its token; or what was said instead.
 pub type TokenSecrets = Result<BTreeMap<String, String>, String>;
 
-/// After [`super::api_server::READY`]. Whoever may make Secrets may put anything in the place of a token: it comes quoted, on one line, and what is no head of
+/// After [`super::api_server::ready`]. Whoever may make Secrets may put anything in the place of a token: it comes quoted, on one line, and what is no head of
 /// one is left out.
 pub(super) const SCRIPT: &str = r#"mark token-secrets
 if [ -n "$api_server" ]; then

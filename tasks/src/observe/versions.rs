@@ -54,17 +54,21 @@ pub const CONTROLLERS: [&str; 2] = ["kube-controller-manager", "kube-scheduler"]
 /// Static pods of a control plane.
 pub const STATIC_PODS: [&str; 4] = [API_SERVER, CONTROLLERS[0], CONTROLLERS[1], ETCD];
 
-/// Units that run a program of the same name.
+/// Programs that units of the same name run, and these units.
 const UNITS: [&str; 3] = [KUBELET, CONTAINERD, ETCD];
+pub(super) const SERVICES: [&str; 3] = ["kubelet.service", "containerd.service", "etcd.service"];
 
 /// A program is asked once: what it said is kept until the host's next start, beside its size, times and inode, and holds while these do. Nothing is
 /// started on a host that kokctl has no folder on.
 ///
-/// A process is one that systemd calls the main one of the unit.
+/// A process is one that systemd calls the main one of the unit: `$units` begins with those of [`SERVICES`], in their order. One `stat` looks at all files, the
+/// program of a unit before what its process was started from.
 const SCRIPT: &str = r#"newline='
 '
 version_of() {
-  key="$1|$(stat -Lc '%s|%.9Y|%.9Z|%i' -- "$2" 2>/dev/null)"
+  key=
+  case "$stats" in *"$newline$2 "*) key=${stats##*"$newline$2 "} key=${key%%"$newline"*};; esac
+  key="$1|$key"
   case "$newline$known_versions$newline" in
     *"$newline$key "*)
       said=${known_versions##*"$key "}
@@ -74,13 +78,49 @@ version_of() {
       [ -z "$said" ] || printf '%s %s\n' "$key" "$said" >>"$versions";;
   esac
 }
-versions_of() {
-  [ -x "/usr/local/bin/$1" ] || return 0
-  version_of "$1" "/usr/local/bin/$1"
-  printf 'next %s %s\n' "$1" "$said"
-  [ "$2" != 0 ] && [ -x "/proc/$2/exe" ] || return 0
-  version_of "$1" "/proc/$2/exe"
-  printf 'running %s %s\n' "$1" "$said"
+programs_of_units() {
+  set -f
+  IFS=$newline
+  set --
+  for line in $units; do case $line in MainPID=*) set -- "$@" "${line#MainPID=}";; esac; done
+  unset IFS
+  set +f
+  processes="${1:-0} ${2:-0} ${3:-0}"
+  set --
+  for program in @PROGRAMS@; do
+    process=${processes%% *} processes=${processes#* }
+    [ -x "/usr/local/bin/$program" ] || continue
+    set -- "$@" "/usr/local/bin/$program"
+    if [ "$process" != 0 ] && [ -x "/proc/$process/exe" ]; then set -- "$@" "/proc/$process/exe"; fi
+  done
+  [ $# != 0 ] || return 0
+  stats="$newline$(stat -Lc '%n %s|%.9Y|%.9Z|%i' -- "$@" 2>/dev/null)"
+  for path; do
+    case $path in /proc/*) state=running;; *) state=next program=${path##*/};; esac
+    version_of "$program" "$path"
+    printf '%s %s %s\n' "$state" "$program" "$said"
+  done
+}
+"#;
+
+/// What the manifests of static pods say, by one `grep` for all of them.
+const PODS: &str = r#"versions_of_pods() {
+  set --
+  for program in @PROGRAMS@; do [ ! -f "/etc/kubernetes/manifests/$program.yaml" ] || set -- "$@" "/etc/kubernetes/manifests/$program.yaml"; done
+  [ $# != 0 ] || return 0
+  said=$(grep -HE '^[- ]*image: *|^ *- --emulated-version=' -- "$@" 2>/dev/null)
+  set -f
+  IFS=$newline
+  for line in $said; do
+    line=${line#/etc/kubernetes/manifests/}
+    program=${line%%.yaml:*} line=${line#*.yaml:}
+    case $line in
+      *'- --emulated-version='*) printf 'emulates %s %s\n' "$program" "${line#*--emulated-version=}";;
+      *) printf 'pod %s %s\n' "$program" "${line#*image:}";;
+    esac
+  done
+  unset IFS
+  set +f
 }
 "#;
 
@@ -89,25 +129,21 @@ pub(super) const OWN: &str = r#"mark kube-version
 if [ -n "$version" ]; then printf '%s\n' "$version"; elif [ -n "$api_server" ]; then kube get --raw /version 2>/dev/null; fi
 "#;
 
+/// After [`super::units::push`].
 pub(super) fn push(script: &mut String) {
-    script.push_str("mark versions\n");
-    script.push_str(SCRIPT);
-    let (units, services, pods) = (UNITS.join(" "), UNITS.map(|unit| format!("{unit}.service")).join(" "), STATIC_PODS.join(" "));
+    script.push_str(&SCRIPT.replace("@PROGRAMS@", &UNITS.join(" ")));
+    script.push_str(&PODS.replace("@PROGRAMS@", &STATIC_PODS.join(" ")));
     let _ = write!(
         script,
-        r#"if [ -d {STATE_DIRECTORY} ]; then
-  mkdir -p {RUNTIME_DIRECTORY}
+        r#"mark versions
+if [ -d {STATE_DIRECTORY} ]; then
+  [ -d {RUNTIME_DIRECTORY} ] || mkdir -p {RUNTIME_DIRECTORY}
   versions={RUNTIME_DIRECTORY}/versions
-  known_versions=$(cat "$versions" 2>/dev/null)
-  set -- $(systemctl show -p MainPID --value -- {services} 2>/dev/null)
-  for program in {units}; do
-    versions_of "$program" "${{1:-0}}"
-    [ $# = 0 ] || shift
-  done
+  known_versions=
+  [ ! -s "$versions" ] || while IFS= read -r line; do known_versions="$known_versions$newline$line"; done <"$versions"
+  programs_of_units
 fi
-for program in {pods}; do
-  sed -n "s/^[- ]*image: */pod $program /p; s/^ *- --emulated-version=/emulates $program /p" "/etc/kubernetes/manifests/$program.yaml" 2>/dev/null
-done
+versions_of_pods
 "#
     );
 }

@@ -35,7 +35,7 @@ pub struct Rule {
 /// All of them; or what was said instead.
 pub type Webhooks = Result<Vec<Webhook>, String>;
 
-/// After [`super::api_server::READY`]. A line of JSON for each webhook, then `done`, then one for each service with a letter for each endpoint that is ready
+/// After [`super::api_server::ready`]. A line of JSON for each webhook, then `done`, then one for each service with a letter for each endpoint that is ready
 /// or does not say (`EndpointSlice`: that counts as ready), or for a name elsewhere (`ExternalName`), of which nothing is known. Each service costs a kubectl;
 /// of more than fifty nobody has webhooks. How a namespace is spelled there the API server does not check, so only what could be one is asked for.
 pub(super) const SCRIPT: &str = r#"mark kube-webhooks

@@ -1,18 +1,35 @@
-//! What the cluster is asked. All of it after [`super::super::api_server::READY`], on a host whose API server is ready.
+//! What the cluster is asked. All of it after [`super::super::api_server::ready`], on a host whose API server is ready.
 
-use std::fmt::Write as _;
-
+use super::super::look::Looks;
 use crate::network_plugins::{self, Object};
 
-/// The nodes.
-pub(in super::super) const NODES: &str = r#"if [ -n "$api_server" ]; then
-  mark kube-nodes
-  raw /api/v1/nodes | shorter
-fi
-"#;
+const NODES: &str = "/api/v1/nodes";
+const TOKENS: &str = "/api/v1/namespaces/kube-system/secrets?fieldSelector=type%3Dbootstrap.kubernetes.io%2Ftoken";
+const LOAD_BALANCERS: &str = "/api/v1/namespaces/kube-system/pods?labelSelector=app.kubernetes.io%2Fname%3Dkokctl-load-balancer";
+
+/// The lists that are asked for with the question whether the API server is ready: the variable of each, and where the API has it.
+pub(in super::super) fn lists(looks: &Looks) -> Vec<(&'static str, &'static str)> {
+    let of_cluster = [("tokens", TOKENS), ("nodes", NODES)].into_iter().filter(|_| looks.kubernetes);
+    of_cluster.chain(looks.load_balancers.then_some(("balancers", LOAD_BALANCERS))).collect()
+}
+
+/// The nodes, and the load balancers of hosts. What both are shortened by is started once.
+pub(in super::super) fn nodes_and_load_balancers(looks: &Looks) -> String {
+    let mut lists = String::new();
+    if looks.kubernetes {
+        lists.push_str(&format!("  if [ -n \"$api_server\" ]; then mark kube-nodes; list \"$nodes\" '{NODES}'; fi\n"));
+    }
+    if looks.load_balancers {
+        lists.push_str(&format!("  mark kube-load-balancers\n  [ -z \"$api_server\" ] || list \"$balancers\" '{LOAD_BALANCERS}'\n"));
+    }
+    if lists.is_empty() {
+        return lists;
+    }
+    format!("list() {{ if [ -n \"$1\" ]; then printf '%s\\n' \"$1\"; else raw \"$2\"; fi; }}\n{{\n{lists}}} | shorter\n")
+}
 
 /// Objects that tasks look at, besides those of network plugins.
-const OBJECTS: [Object; 15] = [
+static OBJECTS: [Object; 15] = [
     object("v1", "ConfigMap", "kube-system", "kubeadm-config"),
     object("v1", "ConfigMap", "kube-system", "kubelet-config"),
     object("v1", "ConfigMap", "kube-system", "kokctl"),
@@ -34,25 +51,23 @@ const fn object(api_version: &'static str, kind: &'static str, namespace: &'stat
     Object { api_version, kind, namespace, name }
 }
 
-/// Asks for these objects, and for those by which network plugins are known: by one curl, whose answers follow each other, a `Status` in place of
-/// what does not exist; or by `kubectl get -f`, which leaves that out. An answer is a whole one if all of them came. It is in `$objects` afterwards.
+/// These, and those by which network plugins are known.
+fn asked() -> impl Iterator<Item = &'static Object> {
+    OBJECTS.iter().chain(network_plugins::all().flat_map(|plugin| plugin.objects))
+}
+
+/// Where the API has the objects.
+pub(in super::super) fn paths() -> Vec<String> {
+    asked().map(path).collect()
+}
+
+/// The objects: what curl was answered, one after the other, a `Status` in place of what does not exist; or what `kubectl get -f` answers, which leaves that out.
+/// An answer is a whole one if all of them came. It is in `$objects` afterwards.
 pub(in super::super) fn objects() -> String {
-    let asked: Vec<&Object> = OBJECTS.iter().chain(network_plugins::all().flat_map(|plugin| plugin.objects)).collect();
-    let (mut urls, mut list) = (String::new(), Vec::new());
-    for object in &asked {
-        // Writing to a String can't fail.
-        let _ = writeln!(urls, "url = \"$own_api_server{}\"", path(object));
-        list.push(item(object));
-    }
+    let list: Vec<String> = asked().map(item).collect();
     format!(
         r#"if [ -n "$api_server" ]; then
   mark kube-objects
-  objects=
-  if [ -n "$quick" ]; then
-    objects=$(curl_api --fail-early -K - <<KUBERNETES_OBJECTS
-{urls}KUBERNETES_OBJECTS
-    ) || objects=
-  fi
   [ -n "$objects" ] || objects=$(kube get --ignore-not-found -o json -f - 2>&1 <<'KUBERNETES_OBJECTS'
 {{"apiVersion":"v1","kind":"List","items":[
 {}
@@ -79,18 +94,18 @@ fn item(Object { api_version, kind, namespace, name }: &Object) -> String {
     format!(r#"{{"apiVersion":"{api_version}","kind":"{kind}","metadata":{{"name":"{name}"{namespace}}}}}"#)
 }
 
-/// The bootstrap tokens, of which nothing secret leaves the host: a line for each, with its end.
-pub(in super::super) const TOKENS: &str = r#"if [ -n "$api_server" ]; then
-  mark kube-tokens
-  tokens='/api/v1/namespaces/kube-system/secrets?fieldSelector=type%3Dbootstrap.kubernetes.io%2Ftoken'
-  raw "$tokens" | tr ',{}' '\n\n\n' | sed -n 's/^"name":"\(bootstrap-token-[a-z0-9]*\)"$/secret\/\1/p; s/^"expiration":"\([A-Za-z0-9+/=]*\)"$/end \1/p'
-fi
-"#;
+/// The bootstrap tokens, of which nothing secret leaves the host: a line for each, with its end. In most clusters there is none.
+pub(in super::super) fn tokens() -> String {
+    TOKEN_LINES.replace("@TOKENS@", TOKENS)
+}
 
-/// The load balancers of hosts.
-pub(in super::super) const LOAD_BALANCERS: &str = r#"mark kube-load-balancers
-if [ -n "$api_server" ]; then
-  raw '/api/v1/namespaces/kube-system/pods?labelSelector=app.kubernetes.io%2Fname%3Dkokctl-load-balancer' | shorter
+const TOKEN_LINES: &str = r#"if [ -n "$api_server" ]; then
+  mark kube-tokens
+  [ -n "$tokens" ] || tokens=$(raw '@TOKENS@')
+  case $tokens in *bootstrap-token-*)
+    printf '%s\n' "$tokens" | tr ',{}' '\n\n\n' | sed -n 's/^"name":"\(bootstrap-token-[a-z0-9]*\)"$/secret\/\1/p; s/^"expiration":"\([A-Za-z0-9+/=]*\)"$/end \1/p';;
+  esac
+  tokens=
 fi
 "#;
 
@@ -109,7 +124,7 @@ mod tests {
     use std::io::Write as _;
     use std::process::{Command, Stdio};
 
-    use super::super::super::api_server::READY;
+    use super::super::super::api_server::ready;
     use super::super::nodes;
     use super::*;
 
@@ -124,7 +139,7 @@ mod tests {
     );
 
     fn shell(script: &str, input: &str) -> String {
-        let script = format!("mark() {{ :; }}\n{READY}{script}");
+        let script = format!("mark() {{ :; }}\n{}{script}", ready(&Looks::default()));
         let mut child = Command::new("sh").args(["-c", &script]).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
         child.stdin.take().unwrap().write_all(input.as_bytes()).unwrap();
         String::from_utf8(child.wait_with_output().unwrap().stdout).unwrap().split_once("absent\n").unwrap().1.to_owned()
@@ -152,7 +167,7 @@ mod tests {
         let secret = r#"{"kind":"SecretList","items":[{"metadata":{"name":"bootstrap-token-abcdef","namespace":"kube-system","managedFields":[
             {"fieldsV1":{"f:data":{"f:expiration":{}}}}]},"data":{"expiration":"MjAyNg==","token-id":"YQ==","token-secret":"U0VDUkVU"},"type":"x"}]}"#;
         let compact: String = secret.split('\n').map(str::trim).collect();
-        let script = format!("api_server=ready\nraw() {{ cat; }}\n{TOKENS}");
+        let script = format!("api_server=ready\nraw() {{ cat; }}\n{}", tokens());
         assert_eq!(shell(&script, &compact), "secret/bootstrap-token-abcdef\nend MjAyNg==\n");
     }
 
