@@ -15,6 +15,8 @@ target=$(uname -m)-unknown-linux-gnu
 # The time of the sources, so that the same sources make the same files.
 epoch=${SOURCE_DATE_EPOCH:-$(git log -1 --format=%ct 2>/dev/null || echo 0)}
 registry=${CARGO_HOME:-$HOME/.cargo}
+# Each node that the operator moves to fetches it.
+most_image_bytes=45000000
 
 # A static program with addresses of its own at each start (static-pie), of glibc, which has the resolvers `files` and `dns` built in. Nothing of
 # this machine's folders stands in it.
@@ -36,6 +38,10 @@ image() {
     file=$(basename "$archive" .tar.gz)
     file=kokctl-operator-${file#kokctl-}.tar
     "$programs/release" operator-image --program "$CARGO_TARGET_DIR/$target/release/kokctl" --output "$output/$file"
+    # Nothing of the archive is packed, so it is as large as what a node keeps of it.
+    bytes=$(wc -c <"$output/$file")
+    [ "$bytes" -le "$most_image_bytes" ] || fail "the operator's image has $bytes bytes" "$output/$file" "$most_image_bytes are the most" \
+        'see what has grown (nm --size-sort of a program with CARGO_PROFILE_RELEASE_STRIP=none), or make more of it small in Cargo.toml'
     (cd "$output" && sha256sum "$file" >>SHA256SUMS)
 }
 
