@@ -48,7 +48,7 @@ fn by_command_line(lab: &Lab, kokctl: &Kokctl<'_>) -> f64 {
     took
 }
 
-/// The same by an operation that was just made. It is watched for, as a user would: kubectl typed again and again takes half a processor from the hosts.
+/// The same by an operation that was just made. It is watched for, as a user would, so that who waits takes no time from the hosts.
 fn by_operation(lab: &Lab, server: &ApiServer, operator: &Operator, name: &str) -> f64 {
     let began = Instant::now();
     let timeout = format!("--timeout={MADE}s");
