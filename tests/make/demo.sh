@@ -56,7 +56,9 @@ spec:
   - name: echo
     image: $(sed -n 's/.*"reference": "\(.*\/echo:[^"]*\)".*/\1/p' "$KOKCTL_BUNDLE/bundle.json" | head -n 1)
     args: [serve, --listen, ":8080"]
-    env: [{name: NODE_NAME, valueFrom: {fieldRef: {fieldPath: spec.nodeName}}}]
+    env:
+    - {name: NODE_NAME, valueFrom: {fieldRef: {fieldPath: spec.nodeName}}}
+    - {name: POD_IP, valueFrom: {fieldRef: {fieldPath: status.podIP}}}
     readinessProbe: {httpGet: {path: /healthz, port: 8080}, periodSeconds: 1}
 END
     in_lab "$demo/bin/kubectl" wait --for=condition=Ready --timeout=60s pod/echo
