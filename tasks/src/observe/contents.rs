@@ -15,35 +15,50 @@ use super::script::{CONTENT_LIMIT, quoted};
 const NEXT: &str = "next";
 
 /// What stands between two files, as a program opens it: each time from its beginning.
-pub(super) const BETWEEN: &str = "/proc/self/fd/4";
+const BETWEEN: &str = "/proc/self/fd/4";
 
-/// Of each file as much as of a single one. Without `$apart` nothing tells them apart, and each of them is read by itself.
-const CONTENTS: &str = r#"contents() {
-  told= number=0
+/// `several FUNCTION PATH…` calls it with those that are files, one between each two of them; their numbers are in `$told`. `one_by_one FUNCTION PATH…` calls it
+/// with each file alone. Whether something tells several apart is in `$apart`.
+const SEVERAL: &str = r#"several() {
+  with=$1 told= number=0
+  shift
   for path; do
     shift
-    if [ -f "$path" ]; then set -- "$@" "$path"; told="$told $number"; fi
+    if [ -f "$path" ]; then
+      [ -z "$told" ] || set -- "$@" @BETWEEN@
+      set -- "$@" "$path"
+      told="$told $number"
+    fi
     number=$((number + 1))
   done
-  if [ $# -lt 2 ] || [ -z "$apart" ]; then
-    for path; do mark content "$path"; head -c @LIMIT@ <"$path"; done
-    return
-  fi
-  mark "contents$told"
-  first=$1
+  "$with" "$@"
+}
+one_by_one() {
+  with=$1
   shift
-  for path; do shift; set -- "$@" @BETWEEN@ "$path"; done
-  head -q -c @LIMIT@ -- "$first" "$@" 2>/dev/null
+  for path; do [ "$path" = @BETWEEN@ ] || "$with" "$path"; done
+}
+"#;
+
+/// Of each file as much as of a single one.
+const CONTENTS: &str = r#"content() { mark content "$1"; head -c @LIMIT@ <"$1"; }
+contents() {
+  if [ $# -lt 2 ] || [ -z "$apart" ]; then one_by_one content "$@"; return; fi
+  mark "contents$told"
+  head -q -c @LIMIT@ -- "$@" 2>/dev/null
 }
 "#;
 
 /// Asks for whole files, and for lines of kubeconfigs.
 pub(super) fn push(script: &mut String, looks: &Looks) {
     let mut calls = String::new();
+    if !(looks.contents.is_empty() && looks.kubeconfigs.is_empty()) {
+        script.push_str(&SEVERAL.replace("@BETWEEN@", BETWEEN));
+    }
     if !looks.contents.is_empty() {
-        script.push_str(&CONTENTS.replace("@LIMIT@", &CONTENT_LIMIT.to_string()).replace("@BETWEEN@", BETWEEN));
+        script.push_str(&CONTENTS.replace("@LIMIT@", &CONTENT_LIMIT.to_string()));
         // Writing to a String can't fail.
-        let _ = writeln!(calls, "contents {}", quoted(&looks.contents));
+        let _ = writeln!(calls, "several contents {}", quoted(&looks.contents));
     }
     super::kubeconfig::push(script, &mut calls, &looks.kubeconfigs);
     if looks.contents.len() < 2 && looks.kubeconfigs.len() < 2 {

@@ -6,7 +6,7 @@ use std::fmt::Write as _;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 
-use super::contents::{BETWEEN, several};
+use super::contents::several;
 use super::parse::{ParseError, Section};
 use super::script::quoted;
 use crate::shell::quote;
@@ -21,18 +21,9 @@ const LIMIT: usize = 64 * 1024;
 /// them, unless there is more to say of them together than is read of one; then nobody knows of which it is, and each is looked at by itself. What tells them
 /// apart (`contents.rs`) is printed as it is; what another file has of that form is none.
 const LINES: &str = r#"certificate_lines() { sed -n -e 's/^ *client-certificate-data: *//p' -e 's/^ *server: */@SERVER@/p' "$@"; }
+kubeconfig() { mark kubeconfig "$1"; certificate_lines <"$1" | head -c @LIMIT@; }
 kubeconfigs() {
-  told= number=0
-  for path; do
-    shift
-    if [ -f "$path" ]; then set -- "$@" "$path"; told="$told $number"; fi
-    number=$((number + 1))
-  done
   if [ $# -gt 1 ] && [ -n "$apart" ]; then
-    first=$1
-    shift
-    for path; do shift; set -- "$@" @BETWEEN@ "$path"; done
-    set -- "$first" "$@"
     lines=$(certificate_lines -e '/^[0-9a-f]\{32\} next$/p' -- "$@" 2>/dev/null | head -c $((@LIMIT@ + 1)))
     if [ "${#lines}" -le @LIMIT@ ]; then
       mark "kubeconfigs$told"
@@ -40,16 +31,16 @@ kubeconfigs() {
       return
     fi
   fi
-  for path; do [ "$path" = @BETWEEN@ ] || { mark kubeconfig "$path"; certificate_lines <"$path" | head -c @LIMIT@; }; done
+  one_by_one kubeconfig "$@"
 }
 "#;
 
 /// Defines what asks, and calls it.
 pub(super) fn push(script: &mut String, calls: &mut String, paths: &BTreeSet<String>) {
     if !paths.is_empty() {
-        script.push_str(&LINES.replace("@SERVER@", SERVER).replace("@BETWEEN@", BETWEEN).replace("@LIMIT@", &LIMIT.to_string()));
+        script.push_str(&LINES.replace("@SERVER@", SERVER).replace("@LIMIT@", &LIMIT.to_string()));
         // Writing to a String can't fail.
-        let _ = writeln!(calls, "kubeconfigs {}", quoted(paths));
+        let _ = writeln!(calls, "several kubeconfigs {}", quoted(paths));
     }
 }
 

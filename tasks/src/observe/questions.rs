@@ -67,13 +67,14 @@ fn made(push: impl FnOnce(&mut String)) -> Option<String> {
 }
 
 /// `side_by_side NAME…` runs functions beside each other and prints what they print one after the other: the first one's as it comes, while the others' are kept.
-/// There is no file that a script which is killed could leave, and no program is started for it.
+/// There is no file that a script which is killed could leave, and no program is started for it. Where one of them does not come to its end, as on a host without
+/// memory, the script ends without its last section: what is missing then must not pass for what is not there.
 const SIDE_BY_SIDE: &str = r#"side_by_side() {
   if [ "$#" = 1 ]; then "$1"; return; fi
   "$1" &
   shift
-  others=$(side_by_side "$@")
-  wait "$!"
+  others=$(side_by_side "$@") || exit
+  wait "$!" || exit
   printf '%s\n' "$others"
 }
 "#;
@@ -101,7 +102,7 @@ fn of_api_server(looks: &Looks) -> String {
         // Writing to a String can't fail.
         let _ = writeln!(
             script,
-            "all_answered() {{\n{}\n}}\nif [ -n \"$quick\" ]; then\n  {}else\n  {}fi",
+            "all_answered() {{\n{}\n:\n}}\nif [ -n \"$quick\" ]; then\n  {}else\n  {}fi",
             answered.join("\n"),
             call(&[vec!["all_answered".to_owned()], of_api.clone()].concat()),
             call(&[answered, of_api].concat())
@@ -117,10 +118,10 @@ fn push_side_by_side(script: &mut String, questions: &[String]) {
     script.push_str(&call(&names));
 }
 
-/// Makes a function of each question. Returns their names.
+/// Makes a function of each question, which is true at its end. Returns their names.
 fn push_functions(script: &mut String, name: &str, questions: &[String]) -> Vec<String> {
     for (number, question) in questions.iter().enumerate() {
-        let _ = write!(script, "{name}_{number}() {{\n{question}}}\n");
+        let _ = write!(script, "{name}_{number}() {{\n{question}:\n}}\n");
     }
     (0..questions.len()).map(|number| format!("{name}_{number}")).collect()
 }
@@ -138,6 +139,26 @@ mod tests {
     use super::super::parse::sections;
     use super::super::script::{Nonce, section_marker};
     use super::*;
+
+    #[test]
+    fn one_that_does_not_come_to_its_end_ends_all_of_them() {
+        let said = |questions: [&str; 3]| {
+            let mut script = SIDE_BY_SIDE.to_owned();
+            push_side_by_side(&mut script, &questions.map(|question| format!("echo {question}\n")));
+            script.push_str("echo end\n");
+            let output = Command::new("sh").args(["-c", &script]).output().unwrap();
+            (output.status.success(), String::from_utf8(output.stdout).unwrap())
+        };
+        assert_eq!(said(["a; false", "b; false", "c; false"]), (true, "a\nb\nc\nend\n".to_owned()), "what they found is theirs to say");
+        for place in 0..3 {
+            for cut_off in ["x; exit 3", "x; sh -c 'kill -9 \"$PPID\"'"] {
+                let mut questions = ["a", "b", "c"];
+                questions[place] = cut_off;
+                let (ended, text) = said(questions);
+                assert!(!ended && !text.contains("end"), "{questions:?}: {text}");
+            }
+        }
+    }
 
     /// Each of them waits until another one has begun, and says more than a pipe holds.
     #[test]

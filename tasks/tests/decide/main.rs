@@ -53,6 +53,8 @@ mod plan;
 mod preconditions;
 mod present;
 mod probe;
+mod probe_limits;
+mod probe_together;
 mod reboot;
 mod recovery;
 mod recovery_course;

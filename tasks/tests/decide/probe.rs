@@ -14,7 +14,7 @@ use crate::support::nonce;
 use crate::support::shell::{Folder, SHELLS, run};
 
 /// Probes with every shell; all have to see the same.
-fn probe(looks: &Looks) -> Observations {
+pub(crate) fn probe(looks: &Looks) -> Observations {
     let script = probe_script(&nonce(), looks, false);
     let mut seen = SHELLS.map(|shell| {
         let output = run(shell, &[], &script);
@@ -108,100 +108,6 @@ fn contents_come_whole_with_any_end() {
     }
 }
 
-/// Probes with a folder below `/run` and without: with it one program reads what several would. Nothing is left in it, and all have to see the same.
-fn probe_with_folder_and_without(folder: &Folder, looks: &Looks) -> Observations {
-    let seen = SHELLS.into_iter().flat_map(|shell| {
-        ["run", "no-run"].map(|run_folder| {
-            let script = probe_script(&nonce(), looks, false).replace("/run/kokctl", &folder.text(run_folder));
-            let output = run(shell, &[], &script);
-            let several =
-                [" contents 0 1 ", " kubeconfigs 0 1 "].iter().any(|words| String::from_utf8_lossy(&output.stdout).contains(words));
-            assert_eq!(several, run_folder == "run", "{shell:?}: {output:?}");
-            let mut seen = parse(&nonce(), looks, &output.stdout).unwrap();
-            (seen.clock_nanoseconds, seen.monotonic_microseconds) = (0, 0);
-            seen
-        })
-    });
-    let mut seen: Vec<Observations> = seen.collect();
-    assert!(seen.windows(2).all(|pair| pair[0] == pair[1]), "{seen:?}");
-    assert_eq!(fs::read_dir(folder.path("run")).unwrap().count(), 0);
-    seen.remove(0)
-}
-
-#[test]
-fn what_one_program_reads_of_several_files_is_told_apart() {
-    let folder = Folder::new();
-    fs::create_dir(folder.path("run")).unwrap();
-    let limit = 64 * 1024;
-    let long = vec![b'x'; limit + 1];
-    let other = format!("\n{} next\nx", "a".repeat(32));
-    let files: [(&str, &[u8]); 9] = [
-        ("1", b""),
-        ("2", b"line\n"),
-        ("3", b"open"),
-        ("4", b""),
-        ("5 it's", b"\n\n"),
-        ("6", &long),
-        ("7", &[0, 255, b'\n', 0]),
-        ("8", other.as_bytes()),
-        ("9", b""),
-    ];
-    for (name, content) in files {
-        fs::write(folder.path(name), content).unwrap();
-    }
-    fs::create_dir(folder.path("folder")).unwrap();
-    let asked = files.map(|(name, _)| name).into_iter().chain(["folder", "missing", "3-missing"]);
-    let looks: Looks = asked.map(|name| Look::Content(folder.text(name))).collect();
-    let seen = probe_with_folder_and_without(&folder, &looks);
-    assert_eq!(seen.contents.len(), files.len());
-    for (name, content) in files {
-        assert_eq!(seen.contents[&folder.text(name)], content[..content.len().min(limit)], "{name}");
-    }
-}
-
-#[test]
-fn what_one_program_reads_of_several_kubeconfigs_is_told_apart() {
-    let folder = Folder::new();
-    fs::create_dir(folder.path("run")).unwrap();
-    let kubeconfig = |server: &str, data: &str| {
-        format!(
-            "clusters:\n- cluster:\n    server: {server}\nusers:\n- user:\n    client-certificate-data: {data}\n    client-key-data: S0VZ"
-        )
-    };
-    let files = [
-        ("1", kubeconfig("https://192.0.2.1:6443", "QQ==")),
-        ("2", String::new()),
-        ("3", format!("{} next\n{}", "a".repeat(32), kubeconfig("\"https://192.0.2.3:6443\"", "\"Qg==\""))),
-        ("4", "nonsense\n".to_owned()),
-    ];
-    for (name, content) in &files {
-        fs::write(folder.path(name), content).unwrap();
-    }
-    let looks: Looks = ["1", "2", "3", "4", "5"].map(|name| Look::KubeconfigCertificate(folder.text(name))).into_iter().collect();
-    let seen = probe_with_folder_and_without(&folder, &looks);
-    let of = |name: &str| seen.kubeconfigs.get(&folder.text(name)).map(|data| data.as_deref());
-    assert_eq!(["1", "2", "3", "4", "5"].map(of), [Some(Some("A")), Some(None), Some(Some("B")), Some(None), None]);
-    let servers: Vec<&str> = seen.kubeconfig_servers.values().map(String::as_str).collect();
-    assert_eq!(servers, ["https://192.0.2.1:6443", "https://192.0.2.3:6443"]);
-}
-
-/// Of one that says too much nobody hears more than of any other, and the others are heard.
-#[test]
-fn a_kubeconfig_without_end_hides_no_other() {
-    let folder = Folder::new();
-    fs::create_dir(folder.path("run")).unwrap();
-    fs::write(folder.path("1"), format!("client-certificate-data: {}\n", "QUFB".repeat(100_000))).unwrap();
-    fs::write(folder.path("2"), "client-certificate-data: QQ==\n").unwrap();
-    let looks: Looks = ["1", "2"].map(|name| Look::KubeconfigCertificate(folder.text(name))).into_iter().collect();
-    for shell in SHELLS {
-        let output = run(shell, &[], &probe_script(&nonce(), &looks, false).replace("/run/kokctl", &folder.text("run")));
-        assert!(output.stdout.len() < 66 * 1024, "{shell:?}: {}", output.stdout.len());
-        let seen = parse(&nonce(), &looks, &output.stdout).unwrap();
-        assert_eq!(seen.kubeconfigs[&folder.text("1")].as_ref().map(String::len), Some(48 * 1024), "{shell:?}");
-        assert_eq!(seen.kubeconfigs[&folder.text("2")].as_deref(), Some("A"), "{shell:?}");
-    }
-}
-
 #[test]
 fn large_files_are_summed_and_what_is_no_file_is_left_out() {
     let folder = Folder::new();
@@ -257,33 +163,6 @@ fn what_has_arrived_is_not_read_again() {
         fs::write(folder.path("file"), "longer now").unwrap();
         assert_eq!(sum(), sha256(b"longer now"), "{shell:?}");
     }
-}
-
-/// Whoever may write the file must not have the host say more than anybody reads.
-#[test]
-fn what_is_said_of_a_line_has_an_end() {
-    let folder = Folder::new();
-    let (path, line) = (folder.text("profile"), "export A=1".to_owned());
-    fs::write(&path, format!("export A={}\nexport A=2\nexport A=1\n", "x".repeat(1 << 20))).unwrap();
-    let piece = Piece::Line { path, line, starts_with: Some("export A=".to_owned()) };
-    let looks: Looks = [Look::Piece(piece.clone())].into_iter().collect();
-    let seen = probe(&looks);
-    let said = &seen.pieces[&piece];
-    assert!(said.starts_with("- export A=xxx") && said.ends_with("\n= 1\n") && said.len() < 66 << 10, "{}", said.len());
-    assert!(said.len() < looks.answer_limit(1, false));
-}
-
-#[test]
-fn a_file_is_shown_whole_or_not_at_all() {
-    let folder = Folder::new();
-    let limit = 64 * 1024;
-    for (name, length) in [("shown", limit), ("long", limit + 1)] {
-        fs::write(folder.path(name), vec![b'x'; length]).unwrap();
-    }
-    let seen =
-        probe(&["shown", "long"].map(|name| Look::File { path: folder.text(name), expected: Some(sha256(b"")) }).into_iter().collect());
-    assert_eq!(seen.contents.keys().collect::<Vec<_>>(), [&folder.text("shown")]);
-    assert_eq!(seen.contents[&folder.text("shown")].len(), limit);
 }
 
 #[test]
@@ -391,64 +270,4 @@ proptest! {
         prop_assert_eq!(&seen.paths[&path].present().unwrap().sha256, &Some(sha256(name.as_bytes())));
         prop_assert_eq!(seen.contents.get(&path).map(Vec::as_slice), Some(name.as_bytes()));
     }
-}
-
-/// A plan shows how files differ; what nobody could read through is not worth the memory of all hosts that differ.
-#[test]
-fn what_is_shown_of_files_that_differ_has_a_limit_and_an_answer_keeps_its_own() {
-    let folder = Folder::new();
-    let files: Vec<String> = (0..40).map(|number| folder.text(&format!("file{number:02}"))).collect();
-    files.iter().for_each(|path| fs::write(path, "x".repeat(60_000)).unwrap());
-    let looks: Looks = files.iter().map(|path| Look::File { path: path.clone(), expected: Some(sha256(b"other")) }).collect();
-    let answers = SHELLS.map(|shell| run(shell, &[], &probe_script(&nonce(), &looks, false)).stdout.len());
-    assert!(answers.iter().all(|bytes| *bytes <= looks.answer_limit(3, false)), "{answers:?} {}", looks.answer_limit(3, false));
-    let seen = probe(&looks);
-    assert_eq!(seen.contents.keys().collect::<Vec<_>>(), files.iter().take(17).collect::<Vec<_>>(), "a megabyte");
-    assert!(files.iter().all(|path| seen.paths[path].present().unwrap().sha256 == Some(sha256("x".repeat(60_000).as_bytes()))));
-}
-
-/// As each look needs, and as many hosts as there are: what a host could be asked at once in the largest clusters is far below what it
-/// could make anybody keep.
-#[test]
-fn an_answer_may_be_as_long_as_what_was_asked_for() {
-    let limit = |looks: &[Look], hosts| looks.iter().cloned().collect::<Looks>().answer_limit(hosts, false);
-    let nothing = limit(&[], 1000);
-    assert!(nothing < 100_000);
-    for (look, least) in [
-        (Look::Content("/etc/x".into()), 64 << 10),
-        (Look::File { path: "/etc/x".into(), expected: None }, 64),
-        (Look::Images, 1000 * 3 * 350),
-        (Look::Kubernetes, 1000 * 8192),
-        (Look::NodeAnnotations, 1000 * 8192),
-        (Look::Workload("worker1".into()), 250 * 8192),
-        (Look::NetworkCheck(vec!["n1".to_owned(); 100]), 100 * 260 * 260),
-        (Look::LastWords, 4 * 40 * 1001),
-        (Look::Block("/etc/hosts".into()), 1000 * 100),
-        (Look::Piece(Piece::Link("/etc/x".into())), 64 << 10),
-        (Look::PodNetwork(Vec::new()), 1000 * 100),
-        (Look::Etcd, 8192),
-        (Look::Firewall, 8192),
-        (Look::Unit("kubelet.service".into()), 512),
-    ] {
-        let more = limit(std::slice::from_ref(&look), 1000) - nothing;
-        assert!((least..least * 10 + (2 << 20)).contains(&more), "{look:?}: {more}");
-    }
-    let all = Looks::default().answer_limit(1000, true) - nothing;
-    assert!((1 << 20..4 << 20).contains(&all), "{all}");
-    let world = crate::support::world::World::with_everything();
-    for (host, looks) in kok_tasks::plan::looks(&crate::support::inputs(&world.cluster, &world.bundle)).unwrap() {
-        let bytes = looks.answer_limit(world.hosts.len(), true);
-        let most = if host.starts_with("worker") { 7 << 20 } else { 12 << 20 };
-        assert!(bytes < most, "{host}: {bytes}");
-    }
-    assert_eq!(limit(&[Look::Kubernetes], usize::MAX), usize::MAX);
-}
-
-#[test]
-fn what_nobody_asked_for_is_not_kept() {
-    let looks: Looks = [Look::Content("/etc/asked".to_owned())].into_iter().collect();
-    let mark = nonce().as_str().to_owned();
-    let text = format!("\n{mark} clock\n1\n1.00 1\n\n{mark} content /etc/asked\na\n{mark} content /etc/other\nb\n{mark} end\n");
-    let seen = parse(&nonce(), &looks, text.as_bytes()).unwrap();
-    assert_eq!(seen.contents.keys().collect::<Vec<_>>(), ["/etc/asked"]);
 }
