@@ -73,9 +73,12 @@ fn plan(view: &HostView<'_>, draft: &mut Draft<'_>) -> Result<(), Refusal> {
         return Ok(());
     }
     let configuration = kubeadm_configuration::bootstrap(view)?;
+    preflight(view, draft, configuration);
     let etcd = etcd_answers(view, draft);
-    preflight(view, draft, configuration, etcd.as_ref());
     let manifests = manifests(view, draft, configuration)?;
+    if let Some(etcd) = &etcd {
+        draft.needs(&manifests, etcd, Reason::Because("an API server gives up without it"));
+    }
     let kubelet = kubelet_of_plane::start(view, draft, configuration, &manifests)?;
     // What an upgrade brings has to be what answers, at the host's own address.
     let version = view.cluster().underway.as_ref().map(|_| view.cluster().plane_version(view.host).clone());
@@ -145,7 +148,7 @@ fn named(view: &HostView<'_>, draft: &mut Draft<'_>, ready: &StepId) {
     names::needed_by(view, draft, &step);
 }
 
-/// Where etcd is not beside the API server, it has to answer first: kubeadm asks it, and an API server gives up without it.
+/// Where etcd is not beside the API server, it has to answer first: an API server gives up without it.
 fn etcd_answers(view: &HostView<'_>, draft: &mut Draft<'_>) -> Option<StepId> {
     if !view.cluster().has_etcd_units() {
         return None;
@@ -159,7 +162,7 @@ fn etcd_answers(view: &HostView<'_>, draft: &mut Draft<'_>) -> Option<StepId> {
     Some(step)
 }
 
-fn preflight(view: &HostView<'_>, draft: &mut Draft<'_>, configuration: &Configuration, etcd: Option<&StepId>) {
+fn preflight(view: &HostView<'_>, draft: &mut Draft<'_>, configuration: &Configuration) {
     let operation = Preflight {
         configuration: configuration.path.clone(),
         source: configuration.source.clone(),
@@ -172,9 +175,6 @@ fn preflight(view: &HostView<'_>, draft: &mut Draft<'_>, configuration: &Configu
     draft.needs(&step, &view.id(kubelet::PROGRAM), Reason::Because("it asks the kubelet for its version"));
     draft.needs(&step, &view.id(kubelet::UNIT_STEP), Reason::Because("it asks systemd for the kubelet's unit"));
     host::needs_kernel(view, draft, &step);
-    if let Some(etcd) = etcd {
-        draft.needs(&step, etcd, Reason::TalksTo);
-    }
 }
 
 fn manifests(view: &HostView<'_>, draft: &mut Draft<'_>, configuration: &Configuration) -> Result<StepId, Refusal> {

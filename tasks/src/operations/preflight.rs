@@ -14,8 +14,8 @@ pub struct Preflight {
     pub configuration: String,
     /// Its sha256.
     pub source: String,
-    /// Whether etcd runs as units. kubeadm asks all members for their versions and gives up if one does not answer; more than half of them are
-    /// enough here, and their versions are those of the bundle.
+    /// Whether etcd runs as units. kubeadm asks all members for their versions, a quarter of a minute if one does not answer; more than half of them are enough
+    /// here, their versions are those of the bundle, and before them are other steps. So kubeadm is not told of them, and what it finds of them is no fault.
     pub has_etcd_units: bool,
 }
 
@@ -25,6 +25,11 @@ const RECORD: &str = "/var/lib/kokctl/made/preflight";
 /// Says that the kubelet of a control plane was set up here. Where its manifests are gone all the same, as those are that a recovery of etcd has put
 /// aside, kubeadm would take that kubelet for somebody else's.
 const KUBELET: &str = "/var/lib/kokctl/made/kubelet";
+
+/// Leaves out what `ClusterConfiguration` says of etcd: kubeadm takes that for a member that it would make beside the API server.
+const WITHOUT_ETCD: &str = "awk '/^etcd:/ { left_out = 1; next } /^[^ ]/ { left_out = 0 } !left_out'";
+/// What it finds of a member that runs as a unit.
+const OF_ETCD: &str = "Port-2379,Port-2380,DirAvailable--var-lib-etcd";
 
 impl Preflight {
     pub(super) fn looks(&self) -> Vec<Look> {
@@ -43,11 +48,15 @@ impl Preflight {
     }
 
     pub(super) fn act(&self, _: &Change) -> Act {
-        let ignored = if self.has_etcd_units { " --ignore-preflight-errors=ExternalEtcdVersion" } else { "" };
+        let configuration = quote(&self.configuration);
+        let checked = if self.has_etcd_units {
+            format!("{WITHOUT_ETCD} {configuration} | kubeadm init phase preflight --config=/dev/stdin --ignore-preflight-errors={OF_ETCD}")
+        } else {
+            format!("kubeadm init phase preflight --config={configuration}")
+        };
         let script = format!(
-            "kubeadm config validate --config={configuration} >/dev/null\nkubeadm init phase preflight --config={configuration}{ignored}\nmkdir -p -m 700 /var/lib/kokctl/made\nprintf '%s\\n' {} >{RECORD}\n",
-            quote(&self.source),
-            configuration = quote(&self.configuration)
+            "kubeadm config validate --config={configuration} >/dev/null\n{checked}\nmkdir -p -m 700 /var/lib/kokctl/made\nprintf '%s\\n' {} >{RECORD}\n",
+            quote(&self.source)
         );
         let mut fragment = Fragment::default();
         fragment.feed(Content::Bytes(script.as_bytes()), "job preflight");
