@@ -101,7 +101,7 @@ pub fn parse(nonce: &Nonce, looks: &Looks, answer: &[u8]) -> Result<Observations
         seen.programs = Some(super::programs::read(body("programs")?, body("clock")?, seen.clock_nanoseconds)?);
     }
     if !looks.units.is_empty() {
-        seen.units = super::units::read(body("units")?, looks)?;
+        seen.units = super::units::read(section_of(&sections, "units")?, looks)?;
     }
     if !looks.sysctls.is_empty() {
         let text = body("sysctls")?;
@@ -234,8 +234,11 @@ pub(super) fn body_of<'a>(sections: &[Section<'a>], name: &str, argument: &str) 
 }
 
 pub(crate) fn text_of<'a>(sections: &[Section<'a>], name: &str) -> Result<&'a str, ParseError> {
-    let section = sections.iter().find(|section| section.name == name).ok_or_else(|| ParseError::new(name, "missing"))?;
-    str::from_utf8(section.body).map_err(|_| ParseError::new(name, "not UTF-8"))
+    str::from_utf8(section_of(sections, name)?.body).map_err(|_| ParseError::new(name, "not UTF-8"))
+}
+
+fn section_of<'a, 'b>(sections: &'b [Section<'a>], name: &str) -> Result<&'b Section<'a>, ParseError> {
+    sections.iter().find(|section| section.name == name).ok_or_else(|| ParseError::new(name, "missing"))
 }
 
 fn read_clock(text: &str, seen: &mut Observations) -> Result<(), ParseError> {

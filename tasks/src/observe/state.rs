@@ -224,6 +224,13 @@ pub struct UnitState {
     pub restarts: u64,
 }
 
+impl UnitState {
+    /// What systemd says of a unit that it has no file of.
+    pub(super) fn not_found() -> Self {
+        Self { load: "not-found".to_owned(), active: "inactive".to_owned(), ..Self::default() }
+    }
+}
+
 /// The images of containerd's `k8s.io` namespace.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ImageStore {
