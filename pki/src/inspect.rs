@@ -151,7 +151,7 @@ fn facts_of(certificate: &X509Certificate<'_>) -> Result<CertificateFacts, PkiEr
         may_sign: key_usage.is_none_or(|usage| usage.value.key_cert_sign()),
         server_auth: extended.as_ref().is_none_or(|usage| usage.value.any || usage.value.server_auth),
         client_auth: extended.as_ref().is_none_or(|usage| usage.value.any || usage.value.client_auth),
-        serial: hex(certificate.raw_serial()),
+        serial: hex::encode(certificate.raw_serial()),
         public_key_sha256: sha256_hex(certificate.public_key().raw),
         sha256: sha256_hex(certificate.as_raw()),
         der: Vec::new(),
@@ -179,9 +179,5 @@ fn address_of(bytes: &[u8]) -> Option<IpAddr> {
 }
 
 fn sha256_hex(bytes: &[u8]) -> String {
-    hex(digest(&SHA256, bytes).as_ref())
-}
-
-fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+    hex::encode(digest(&SHA256, bytes))
 }
