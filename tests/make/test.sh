@@ -76,7 +76,7 @@ code() {
 # Readers, with what nobody wrote: instrumenting them takes minutes.
 readers() { sh tests/make/fuzz.sh "${KOK_TEST_READERS:-20}"; }
 
-# What the unit tests take a thousand of, of each.
+# What the unit tests take a thousand of, and four hundred upgrades.
 histories() {
     counted env KOK_TEST_HISTORIES="${KOK_TEST_HISTORIES:-100000}" KOK_TEST_UPGRADES="${KOK_TEST_UPGRADES:-4000}" cargo test --locked -p kokctl --lib every_history_keeps_what_must_hold
 }

@@ -87,6 +87,10 @@ fn one_that_is_killed_before_any_command_is_gone_on_with_or_taken_back() {
 #[test]
 fn one_of_a_unit_too() {
     killed_and_gone_on_with(true);
+}
+
+#[test]
+fn an_undo_of_one_of_a_unit_too() {
     taken_back_and_killed(true);
 }
 

@@ -26,8 +26,25 @@ impl Randomness for System {
     }
 
     fn key_pair(&mut self, algorithm: KeyAlgorithm) -> Result<KeyPair, PkiError> {
-        algorithm.generate()
+        if algorithm == KeyAlgorithm::Rsa2048 { rsa_key_pair() } else { algorithm.generate() }
     }
+}
+
+/// More than a cluster of a test has, so that none of them has a key twice.
+const RSA_KEYS: usize = 64;
+
+/// One of a few keys in turn, for to find their primes takes longer than all else that tests do.
+fn rsa_key_pair() -> Result<KeyPair, PkiError> {
+    static MADE: Mutex<(Vec<String>, usize)> = Mutex::new((Vec::new(), 0));
+    let mut made = MADE.lock().unwrap();
+    let (keys, next) = &mut *made;
+    if keys.len() < RSA_KEYS {
+        let pair = KeyAlgorithm::Rsa2048.generate()?;
+        keys.push(pair.serialize_pem());
+        return Ok(pair);
+    }
+    *next = (*next + 1) % RSA_KEYS;
+    Ok(KeyPair::from_pem(&keys[*next]).unwrap())
 }
 
 /// Certificates and kubeconfigs of one control plane and of three, made once.
