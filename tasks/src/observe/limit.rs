@@ -19,8 +19,9 @@ const VALUE: usize = 4 << 10;
 /// What a program or an API server says that answers a question, or complains.
 const WORDS: usize = 64 << 10;
 
-/// Images: 350 bytes each, by tag, digest and id; a kubelet removes some long before there are two thousand.
-const IMAGES: usize = 2 << 20;
+/// Images: an image has three entries, by tag, digest and id, of 500 bytes each in containerd's list (18 entries: 8,996), and of 350 as `ctr` prints them. There
+/// is room for as many as are read (`MOST_IMAGES`).
+const IMAGES: usize = 5 << 20;
 
 /// Objects that tasks look at: the record of addons may have all of the megabyte that an object may have.
 const OBJECTS: usize = 2 << 20;
