@@ -39,12 +39,14 @@ impl Image {
     }
 
     /// The label is the one by which containerd's CRI plugin tells the kubelet that an image is pinned.
+    /// `--local` has ctr take the archive apart. containerd would do that by its transfer service, to which the whole of it is streamed in small pieces: of
+    /// 92 MB that takes twice as long, and 1.5 s of a processor where this takes 0.7.
     pub(super) fn act(&self, _: &Change) -> Act {
         if let Supply::Fetched(source) = &self.artifact.supply {
             return Act::Fetch(Fragment::text(fetch::image(source, &self.reference)));
         }
         let script = format!(
-            "timeout \"${{kokctl_limit:-900}}\" /usr/local/bin/ctr -n k8s.io images import --digests=false - >/dev/null\n\
+            "timeout \"${{kokctl_limit:-900}}\" /usr/local/bin/ctr -n k8s.io images import --local --digests=false - >/dev/null\n\
              /usr/local/bin/ctr -n k8s.io images label {} io.cri-containerd.pinned=pinned >/dev/null\n",
             quote(&self.reference)
         );
