@@ -57,8 +57,8 @@ pub use pool::Pool;
 pub use resource::{Account, Content, Fleet, HostResource, HostResources, LocalFile, Rights, TemplateVars, Text, Wish};
 pub use schedule::Schedule;
 pub use settings::{
-    DEFAULT_OPEN_FILES, EtcdDeployment, FirewallPolicy, HostSettings, KubeProxyMode, Mirror, RegistryMirrors, SelinuxState, Settings,
-    TomlScalar,
+    ALL_CHECKS, DEFAULT_OPEN_FILES, EtcdDeployment, FirewallPolicy, HostSettings, KubeProxyMode, Mirror, RegistryMirrors, SelinuxState,
+    Settings, TomlScalar,
 };
 pub use ssh::{Bastion, HostKeyChecking, Ssh, Via};
 pub use time::TimeSync;

@@ -278,3 +278,16 @@ fn hosts_are_prepared_as_the_vars_say() {
     assert!(pem.starts_with("-----BEGIN CERTIFICATE-----\nMII") && pem.ends_with("\n-----END CERTIFICATE-----\n"), "{pem}");
     assert!(!pem.contains(' ') || pem.lines().all(|line| line.starts_with("-----") || !line.contains(' ')));
 }
+
+/// kubeadm takes the word in any case, and refuses names beside it.
+#[test]
+fn all_checks_of_kubeadm_are_named_alone() {
+    let named = "[Swap, FileContent--proc-sys-net-ipv4-ip_forward]";
+    assert!(FULL.contains(named));
+    for all in ["[all]", "[Swap, ALL]", "[All, Mem]"] {
+        let settings = read(&FULL.replace(named, all)).settings;
+        assert_eq!(settings.kubeadm_ignore_preflight_errors, ["all"], "{all}");
+        assert!(settings.ignores_all_preflight_errors());
+    }
+    assert!(!read(FULL).settings.ignores_all_preflight_errors());
+}

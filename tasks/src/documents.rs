@@ -198,7 +198,7 @@ pub(crate) fn join_beside(cluster: &Cluster, host: &Host, token: &str, balanced:
         components: ComponentsDocument,
     }
     let users = cluster.settings.kubeadm_ignore_preflight_errors.iter().map(String::as_str);
-    let own = balanced.then_some(MANIFESTS_ARE_THERE);
+    let own = Some(MANIFESTS_ARE_THERE).filter(|_| balanced && !cluster.settings.ignores_all_preflight_errors());
     let context = Join {
         token,
         name: &host.name,

@@ -13,12 +13,15 @@ use super::disruption::{Drains, Serial};
 use super::endpoint::ApiEndpoint;
 use super::node_dns::NodeDns;
 
+/// What kubeadm takes for all of its preflight checks. It refuses names beside it.
+pub const ALL_CHECKS: &str = "all";
+
 /// Settings of a cluster that a user gives under `vars`, by the names that Kubespray uses. [`crate::VARIABLES`] has the table.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Settings {
     /// Whether the kubelet refuses to start on a host with version 1 control groups.
     pub kubelet_fail_cgroup_v1: bool,
-    /// Names of kubeadm's preflight checks whose failure is only a warning.
+    /// Names of kubeadm's preflight checks whose failure is only a warning; or [`ALL_CHECKS`] and nothing else.
     pub kubeadm_ignore_preflight_errors: Vec<String>,
     /// How kube-proxy programs the kernel.
     pub kube_proxy_mode: KubeProxyMode,
@@ -71,6 +74,12 @@ impl Settings {
     #[must_use]
     pub fn of_host(&self, host: &str) -> &Self {
         self.of_hosts.get(host).unwrap_or(self)
+    }
+
+    /// Whether failures of all of kubeadm's preflight checks are only warnings.
+    #[must_use]
+    pub fn ignores_all_preflight_errors(&self) -> bool {
+        self.kubeadm_ignore_preflight_errors.iter().any(|name| name == ALL_CHECKS)
     }
 
     /// The settings of the cluster, and those of each host that has something of its own.

@@ -167,6 +167,7 @@ fn preflight(view: &HostView<'_>, draft: &mut Draft<'_>, configuration: &Configu
         configuration: configuration.path.clone(),
         source: configuration.source.clone(),
         has_etcd_units: view.cluster().has_etcd_units(),
+        ignores_all: view.cluster().settings.ignores_all_preflight_errors(),
     };
     let step = draft.add(PREFLIGHT, Operation::Preflight(operation));
     draft.needs(&step, &view.id(configuration.step), Reason::Reads);

@@ -9,11 +9,12 @@ use super::script::quoted;
 use super::state::UnitState;
 use super::versions::SERVICES;
 
-/// The units in the order in which systemd is asked for them: first those whose main processes the look at versions needs.
-fn asked(looks: &Looks) -> Vec<String> {
+/// The units in the order in which systemd is asked for them: those that always are, of which first those whose main processes the look at versions needs; and
+/// those that it is only asked for where they may be there.
+fn asked(looks: &Looks) -> (Vec<String>, Vec<String>) {
     let services: BTreeSet<String> = SERVICES.into_iter().filter(|_| looks.versions).map(str::to_owned).collect();
-    let others = looks.units.difference(&services).cloned();
-    SERVICES.into_iter().filter(|_| looks.versions).map(str::to_owned).chain(others).collect()
+    let (others, always): (Vec<String>, Vec<String>) = looks.units.difference(&services).cloned().partition(|unit| may_be_left_out(unit));
+    (SERVICES.into_iter().filter(|_| looks.versions).map(str::to_owned).chain(always).collect(), others)
 }
 
 /// Where systemd finds a file of a unit, by systemd.unit(5), and where it would be at work without one (cgroup v2 and v1).
@@ -33,11 +34,10 @@ const PROPERTIES: &str =
 
 /// One `systemctl show` for all that may be there. The answer is in `$units` afterwards, and the others stand beside the section's name.
 pub(super) fn push(script: &mut String, looks: &Looks) {
-    let asked = asked(looks);
-    if asked.is_empty() {
+    let (always, others) = asked(looks);
+    if always.is_empty() && others.is_empty() {
         return;
     }
-    let (others, always): (Vec<String>, Vec<String>) = asked.into_iter().partition(|unit| may_be_left_out(unit));
     let main = if looks.versions { " -p MainPID" } else { "" };
     let (always, others) = (quoted(&always), quoted(&others));
     // Writing to a String can't fail.
@@ -62,7 +62,7 @@ printf '%s\n' "$units"
 pub(super) fn read(section: &Section<'_>, looks: &Looks) -> Result<BTreeMap<String, UnitState>, ParseError> {
     let text = str::from_utf8(section.body).map_err(|_| ParseError::new("units", "not UTF-8"))?;
     let absent: BTreeSet<&str> = section.argument.split(' ').collect();
-    let (others, always): (Vec<String>, Vec<String>) = asked(looks).into_iter().partition(|unit| may_be_left_out(unit));
+    let (always, others) = asked(looks);
     let (absent, there): (Vec<String>, Vec<String>) = others.into_iter().partition(|unit| absent.contains(unit.as_str()));
     let blocks: Vec<&str> = text.split("\n\n").filter(|block| block.contains("Id=")).collect();
     if blocks.len() != always.len() + there.len() {

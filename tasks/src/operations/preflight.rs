@@ -17,6 +17,8 @@ pub struct Preflight {
     /// Whether etcd runs as units. kubeadm asks all members for their versions, a quarter of a minute if one does not answer; more than half of them are enough
     /// here, their versions are those of the bundle, and before them are other steps. So kubeadm is not told of them, and what it finds of them is no fault.
     pub has_etcd_units: bool,
+    /// Whether the configuration makes failures of all checks warnings: then kubeadm refuses to be told of single ones.
+    pub ignores_all: bool,
 }
 
 const MANIFEST: &str = "/etc/kubernetes/manifests/kube-apiserver.yaml";
@@ -26,9 +28,9 @@ const RECORD: &str = "/var/lib/kokctl/made/preflight";
 /// aside, kubeadm would take that kubelet for somebody else's.
 const KUBELET: &str = "/var/lib/kokctl/made/kubelet";
 
-/// Leaves out what `ClusterConfiguration` says of etcd: kubeadm takes that for a member that it would make beside the API server.
+/// Leaves out what `ClusterConfiguration` says of etcd. kubeadm then thinks of a member that it makes beside the API server, and has nobody to ask.
 const WITHOUT_ETCD: &str = "awk '/^etcd:/ { left_out = 1; next } /^[^ ]/ { left_out = 0 } !left_out'";
-/// What it finds of a member that runs as a unit.
+/// The checks of such a member, which fail where one runs as a unit.
 const OF_ETCD: &str = "Port-2379,Port-2380,DirAvailable--var-lib-etcd";
 
 impl Preflight {
@@ -47,15 +49,20 @@ impl Preflight {
         if passed { Verdict::Same } else { Verdict::differs(ChangeKind::Check, "kubeadm has not checked this host yet") }
     }
 
-    pub(super) fn act(&self, _: &Change) -> Act {
+    fn command(&self) -> String {
         let configuration = quote(&self.configuration);
-        let checked = if self.has_etcd_units {
-            format!("{WITHOUT_ETCD} {configuration} | kubeadm init phase preflight --config=/dev/stdin --ignore-preflight-errors={OF_ETCD}")
-        } else {
-            format!("kubeadm init phase preflight --config={configuration}")
-        };
+        if !self.has_etcd_units {
+            return format!("kubeadm init phase preflight --config={configuration}");
+        }
+        let ignored = if self.ignores_all { String::new() } else { format!(" --ignore-preflight-errors={OF_ETCD}") };
+        format!("{WITHOUT_ETCD} {configuration} | kubeadm init phase preflight --config=/dev/stdin{ignored}")
+    }
+
+    pub(super) fn act(&self, _: &Change) -> Act {
         let script = format!(
-            "kubeadm config validate --config={configuration} >/dev/null\n{checked}\nmkdir -p -m 700 /var/lib/kokctl/made\nprintf '%s\\n' {} >{RECORD}\n",
+            "kubeadm config validate --config={} >/dev/null\n{}\nmkdir -p -m 700 /var/lib/kokctl/made\nprintf '%s\\n' {} >{RECORD}\n",
+            quote(&self.configuration),
+            self.command(),
             quote(&self.source)
         );
         let mut fragment = Fragment::default();
@@ -65,5 +72,33 @@ impl Preflight {
 
     pub(super) fn title(&self) -> String {
         "kubeadm's preflight checks".to_owned()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "these are tests")]
+
+    use std::process::Command;
+
+    use super::*;
+
+    #[test]
+    fn kubeadm_is_told_of_all_but_etcd() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("kubeadm.yaml");
+        let (before, after) =
+            ("kind: InitConfiguration\n---\nkind: ClusterConfiguration\n", "networking:\n  etcd: no\n---\nkind: KubeletConfiguration\n");
+        std::fs::write(&path, format!("{before}etcd:\n  external:\n    endpoints:\n    - \"https://192.0.2.1:2379\"\n{after}")).unwrap();
+        let output = Command::new("sh").args(["-c", &format!("{WITHOUT_ETCD} {}", quote(path.to_str().unwrap()))]).output().unwrap();
+        assert_eq!(String::from_utf8(output.stdout).unwrap(), format!("{before}{after}"));
+    }
+
+    #[test]
+    fn single_checks_are_not_named_beside_all_of_them() {
+        let command =
+            |ignores_all| Preflight { configuration: "/x".to_owned(), source: String::new(), has_etcd_units: true, ignores_all }.command();
+        assert!(command(false).ends_with(" --config=/dev/stdin --ignore-preflight-errors=Port-2379,Port-2380,DirAvailable--var-lib-etcd"));
+        assert!(command(true).ends_with(" --config=/dev/stdin"));
     }
 }

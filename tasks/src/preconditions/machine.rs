@@ -117,7 +117,9 @@ pub(super) fn size(scope: &Scope<'_>, found: &mut Findings) {
     if !scope.host.roles.control_plane {
         return;
     }
-    let ignored = |name: &str| scope.cluster.settings.kubeadm_ignore_preflight_errors.iter().any(|check| check == name || check == "all");
+    let settings = &scope.cluster.settings;
+    let ignored =
+        |name: &str| settings.ignores_all_preflight_errors() || settings.kubeadm_ignore_preflight_errors.iter().any(|check| check == name);
     let mut tell = |check: &str, refusal: Refusal| if ignored(check) { found.warn(refusal) } else { found.refuse(refusal) };
     if facts.memory_bytes < MINIMUM_MEMORY {
         tell(

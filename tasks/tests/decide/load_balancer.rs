@@ -1,5 +1,7 @@
 //! Load balancers of hosts without an API server.
 
+use kok_crds::model::{ALL_CHECKS, Cluster};
+use kok_tasks::documents::join_configuration;
 use kok_tasks::plan::Plan;
 
 use crate::support::world::World;
@@ -39,4 +41,18 @@ fn load_balancers_that_are_not_wanted_go_and_hosts_take_the_way_without_them() {
     let worker = &world.hosts["worker1"];
     assert!(!worker.has("/etc/kubernetes/manifests/kokctl-haproxy.yaml") && !worker.text("/etc/hosts").contains("127.0.0.1 lb-"));
     assert!(world.plan().is_empty());
+}
+
+/// kubeadm refuses single checks beside all of them.
+#[test]
+fn the_folder_of_its_manifest_is_not_named_beside_all_checks() {
+    let mut cluster = highly_available();
+    let is_named = |cluster: &Cluster| {
+        let worker = cluster.hosts.iter().find(|host| !host.roles.control_plane).unwrap();
+        let join = join_configuration(cluster, worker, "abcdef.0123456789abcdef").unwrap();
+        join.contains("DirAvailable--etc-kubernetes-manifests")
+    };
+    assert!(is_named(&cluster));
+    cluster.settings.kubeadm_ignore_preflight_errors = vec![ALL_CHECKS.to_owned()];
+    assert!(!is_named(&cluster));
 }

@@ -2,7 +2,7 @@
 
 use crate::Problem;
 use crate::decode::{Decoder, Field};
-use crate::model::Settings;
+use crate::model::{ALL_CHECKS, Settings};
 use crate::words::quote;
 
 pub(crate) fn kubeadm_ignore_preflight_errors(decoder: &mut Decoder, field: &Field<'_>, settings: &mut Settings) {
@@ -16,5 +16,9 @@ pub(crate) fn kubeadm_ignore_preflight_errors(decoder: &mut Decoder, field: &Fie
             let problem = Problem::new(format!("{} is no name of a check of kubeadm", quote(text)));
             decoder.report(problem.at(item.position()).because(rule).hint("`kubeadm init` prints the names in brackets"));
         }
+    }
+    // kubeadm takes the word in any case, and refuses names beside it.
+    if settings.kubeadm_ignore_preflight_errors.iter().any(|name| name.eq_ignore_ascii_case(ALL_CHECKS)) {
+        settings.kubeadm_ignore_preflight_errors = vec![ALL_CHECKS.to_owned()];
     }
 }
