@@ -17,7 +17,7 @@ pub(super) static ROWS: &[Variable] = &[
         "kubeadm_ignore_preflight_errors",
         "list of names of checks",
         "[]",
-        "Checks of kubeadm before it begins whose failure is only a warning.",
+        "Checks of kubeadm before it begins whose failure is only a warning; `all` for all of them.",
     )
     .reads(kubeadm::kubeadm_ignore_preflight_errors),
     flag("ignore_assert_errors", "false", "Goes on although an assumption of Kubespray does not hold.")
