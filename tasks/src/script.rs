@@ -1,9 +1,11 @@
 //! Script fragments: shell text with named secrets in it.
 
+mod digest;
 mod prelude;
 
 use std::collections::BTreeSet;
 
+pub use digest::DIGESTS;
 pub use prelude::{JOBS, PRELUDE};
 
 use crate::digest::sha256;

@@ -106,12 +106,7 @@ fn package(piece: &Piece) -> Option<&String> {
 
 /// Of users, groups, packages, links and lines one command each; of the others one each.
 pub(super) fn push(script: &mut String, pieces: &BTreeSet<Piece>) {
-    let quoted = |names: &[&String]| names.iter().map(|name| quote(name)).collect::<Vec<_>>().join(" ");
-    for (section, database, names) in [("users-named", "passwd", names(pieces, user)), ("groups-named", "group", names(pieces, group))] {
-        if !names.is_empty() {
-            let _ = writeln!(script, "mark {section}\ngetent {database} -- {} 2>/dev/null", quoted(&names));
-        }
-    }
+    push_accounts(script, &names(pieces, user), &names(pieces, group));
     let packages = names(pieces, package);
     if !packages.is_empty() {
         let names = quoted(&packages);
@@ -129,6 +124,38 @@ pub(super) fn push(script: &mut String, pieces: &BTreeSet<Piece>) {
         }
     }
 }
+
+fn quoted(names: &[&String]) -> String {
+    names.iter().map(|name| quote(name)).collect::<Vec<_>>().join(" ")
+}
+
+/// The host's own files are looked through first, both by one program. What does not stand there may be known elsewhere.
+fn push_accounts(script: &mut String, users: &[&String], groups: &[&String]) {
+    if users.is_empty() && groups.is_empty() {
+        return;
+    }
+    let named: BTreeSet<String> =
+        users.iter().chain(groups).map(|name| format!(" -e {}", quote(&format!("^{}:", literal(name))))).collect();
+    let named: String = named.into_iter().collect();
+    let _ = writeln!(script, "newline='\n'\naccounts=$newline$(grep{named} /etc/passwd /etc/group 2>/dev/null)$newline\n{ACCOUNTS}");
+    for (section, database, names) in [("users-named", "passwd", users), ("groups-named", "group", groups)] {
+        if !names.is_empty() {
+            let _ = writeln!(script, "mark {section}\naccounts {database} {}", quoted(names));
+        }
+    }
+}
+
+/// `accounts DATABASE NAME …` prints the lines of these.
+const ACCOUNTS: &str = r#"accounts() {
+  database=$1
+  shift
+  for name; do
+    shift
+    line=${accounts#*"$newline/etc/$database:$name:"}
+    if [ "$line" = "$accounts" ]; then set -- "$@" "$name"; else printf '%s\n' "$name:${line%%"$newline"*}"; fi
+  done
+  [ $# = 0 ] || getent "$database" -- "$@" 2>/dev/null
+}"#;
 
 /// The links that are there are named by their numbers, and their targets end with a byte that no path has.
 fn push_links(script: &mut String, pieces: &BTreeSet<Piece>) {

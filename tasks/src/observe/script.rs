@@ -5,6 +5,7 @@ use std::fmt::Write as _;
 use super::look::Looks;
 use super::{BLOCK_BEGIN, BLOCK_END, STATE_DIRECTORY};
 use crate::facts;
+use crate::script::DIGESTS;
 use crate::shell::quote;
 
 /// Contents that differ are shown in plans; a file above this length is only compared.
@@ -89,6 +90,9 @@ const STAT: &str = "'%f %u %g %n|%s|%.9Y|%.9Z|%i'";
 /// Stands before the large files in what `stat` is asked.
 const BETWEEN: &str = "/.";
 
+/// So many bytes dash reads byte by byte, by `read`, in the time that a program takes to start.
+const READ_LIMIT: u32 = 2048;
+
 fn push_paths(script: &mut String, looks: &Looks) {
     if looks.large.is_empty() {
         if !looks.paths.is_empty() {
@@ -99,7 +103,10 @@ fn push_paths(script: &mut String, looks: &Looks) {
     // One process for both kinds. Between them stands a path that is always there, which nobody asks for in this form.
     let others = quoted(looks.paths.difference(&looks.large));
     let large = quoted(&looks.large);
-    let _ = writeln!(script, "stats=$(stat -c {STAT} -- {others} {BETWEEN} {large} 2>/dev/null)\nmark paths\nprintf '%s\\n' \"$stats\"");
+    let _ = writeln!(
+        script,
+        "stats=$(stat -c {STAT} -- {others} {BETWEEN} {RECORD} {large} 2>/dev/null)\nmark paths\nprintf '%s\\n' \"$stats\""
+    );
 }
 
 /// One `sha256sum` for all; then the content of those whose sum isn't the expected one, by a comparison inside the shell.
@@ -135,6 +142,9 @@ sum_of() { rest="$newline$sums$newline"; case "$rest" in *"  $1$newline"*) ;; *)
 edited() { sum_of "$1"; is=$sum; sum_of "$2"; [ -z "$is" ] || [ -z "$sum" ] || [ "$is" = "$sum" ] || { show "$1"; show "$2"; }; }
 "#;
 
+/// The record of the digests of large files, in a form in which nobody asks for it.
+const RECORD: &str = "/var/lib/kokctl/./hashes";
+
 /// A large file is hashed only if no line of the record has its present size, times and inode. Compared line by line: a pattern that looks for
 /// one in the whole of it takes the shell half a second for thirty files.
 fn push_large(script: &mut String, looks: &Looks) {
@@ -143,24 +153,28 @@ fn push_large(script: &mut String, looks: &Looks) {
     }
     let _ = write!(
         script,
-        r#"mark large
+        r#"{DIGESTS}mark large
 newline='
 '
 known=
-[ ! -s {STATE_DIRECTORY}/hashes ] || known=$(cat {STATE_DIRECTORY}/hashes)
+noted() {{
+  if [ "$1" -gt {READ_LIMIT} ]; then known=$(cat {RECORD}); return; fi
+  while IFS= read -r line; do known=$known$line$newline; done <{RECORD}
+}}
 set -f
 IFS=$newline
 is_large=
 for line in $stats; do
   case $line in *' {BETWEEN}|'[0-9]*) is_large=1; continue;; esac
   [ -n "$is_large" ] || continue
+  case $line in *' {RECORD}|'*) size=${{line#*"{RECORD}|"}}; noted "${{size%%|*}}"; continue;; esac
   case $line in *' /'*) line=/${{line#*" /"}};; *) continue;; esac
   path=${{line%|*|*|*|*}} sum=
   [ -f "$path" ] || continue
   for entry in $known; do case $entry in "$line "*) sum=${{entry#"$line "}};; esac; done
   if [ -z "$sum" ]; then
-    sum=$(sha256sum <"$path") || continue
-    sum=${{sum%% *}}
+    size=${{line#"$path|"}}
+    digest_of "$path" "${{size%%|*}}" || continue
     [ -d {STATE_DIRECTORY} ] && printf '%s %s\n' "$line" "$sum" >>{STATE_DIRECTORY}/hashes
   fi
   printf '%s  %s\n' "$sum" "$path"

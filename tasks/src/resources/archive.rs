@@ -1,6 +1,6 @@
 //! What is in an archive: executables out of one of the bundle, or all of one of the user's.
 
-use std::fmt::Write as _;
+use std::collections::BTreeMap;
 
 use kok_crds::model::MemberKind;
 
@@ -60,24 +60,13 @@ impl Archive {
                 return Act::Stream { script: tree.script(&self.artifact, &self.folder), artifact: self.artifact.clone() };
             }
         };
-        let mut script = format!(
+        let script = format!(
             "trap '' PIPE\nfolder={}/.kokctl-unpacked\ntrap 'rm -rf \"$folder\"' EXIT\nrm -rf \"$folder\"\nmkdir -m 700 \"$folder\"\n\
              timeout \"${{kokctl_limit:-900}}\" tar -xz --no-same-owner -C \"$folder\" -f -\n\
-             timeout \"${{kokctl_limit:-900}}\" cat >/dev/null\ncd \"$folder\"\nsha256sum --quiet -c - <<'--SUMS--' >&2\n",
-            quote(&self.folder)
+             timeout \"${{kokctl_limit:-900}}\" cat >/dev/null\ncd \"$folder\"\n{}",
+            quote(&self.folder),
+            placed(files)
         );
-        for file in files {
-            let _ = writeln!(script, "{}  {}", file.entry.sha256, file.entry.path);
-        }
-        script.push_str("--SUMS--\n");
-        for file in files {
-            let (from, to) = (quote(&file.entry.path), quote(&file.path));
-            let _ = writeln!(
-                script,
-                "chown 0:0 {from}\nchmod 0755 {from}\nsync {from}\nmv -fT {from} {to}\nremember {} {to}",
-                file.entry.sha256
-            );
-        }
         match &self.artifact.supply {
             Supply::Fetched(source) => {
                 let fetch = fetch::file(&self.artifact, source, &self.folder);
@@ -109,6 +98,37 @@ impl Archive {
             Unpacked::Tree(_) => format!("archive {} in {}", self.artifact.title, self.folder),
         }
     }
+}
+
+/// Puts files in their places that are unpacked below the folder at hand. A program that has all of them costs a host what it costs for one; if
+/// what it finds is not right, another one says which file is wrong.
+fn placed(files: &[Placed]) -> String {
+    let list = |line: &dyn Fn(&Placed) -> String, between: &str| files.iter().map(line).collect::<Vec<_>>().join(between);
+    let unpacked = list(&|file| quote(&format!("./{}", file.entry.path)), " ");
+    let expected = quote(&list(&|file| format!("{} *./{}", file.entry.sha256, file.entry.path), "\n"));
+    let sums = list(&|file| format!("{}  {}", file.entry.sha256, file.entry.path), "\n");
+    let moves = moves(files);
+    let noted = list(&|file| format!("{} {}", file.entry.sha256, quote(&file.path)), " ");
+    format!(
+        "[ \"$(digests_of {unpacked})\" = {expected} ] || sha256sum --quiet -c - <<'--SUMS--' >&2\n{sums}\n--SUMS--\n\
+         chown 0:0 {unpacked}\nchmod 0755 {unpacked}\nsync {unpacked}\n{moves}remember {noted}\n"
+    )
+}
+
+/// Those that keep their names are renamed into a folder together.
+fn moves(files: &[Placed]) -> String {
+    let (mut together, mut script) = (BTreeMap::<&str, Vec<String>>::new(), String::new());
+    for file in files {
+        let (from, to) = (format!("./{}", file.entry.path), file.path.as_str());
+        match to.rsplit_once('/') {
+            Some((folder, name)) if from.ends_with(&format!("/{name}")) => together.entry(folder).or_default().push(quote(&from)),
+            _ => script.push_str(&format!("mv -fT {} {}\n", quote(&from), quote(to))),
+        }
+    }
+    for (folder, files) in together {
+        script.push_str(&format!("mv -f -t {} {}\n", quote(&format!("{folder}/")), files.join(" ")));
+    }
+    script
 }
 
 fn renaming(files: &[Placed], script: String) -> Fragment {

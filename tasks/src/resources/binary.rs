@@ -82,11 +82,12 @@ impl Binary {
         let script = format!(
             "trap '' PIPE\ntarget={}\ntemporary=\"${{target%/*}}/.kokctl-${{target##*/}}\"\ntrap '[ ! -e \"$temporary\" ] || rm -f \"$temporary\"' EXIT\n\
              clear_temporary\n{}\
-             timeout \"${{kokctl_limit:-900}}\" cat >\"$temporary\"\nsync \"$temporary\"\nsum=$(sha256sum <\"$temporary\")\n\
-             [ \"${{sum%% *}}\" = {} ] || {{ echo \"what arrived has another sha256: ${{sum%% *}}\" >&2; exit 1; }}\n\
-             mv -fT \"$temporary\" \"$target\"\nremember \"${{sum%% *}}\" \"$target\"\n",
+             timeout \"${{kokctl_limit:-900}}\" cat >\"$temporary\"\nsync \"$temporary\"\ndigest_of \"$temporary\" {}\n\
+             [ \"$sum\" = {} ] || {{ echo \"what arrived has another sha256: $sum\" >&2; exit 1; }}\n\
+             mv -fT \"$temporary\" \"$target\"\nremember \"$sum\" \"$target\"\n",
             quote(&self.path),
             self.rights().of_variable("temporary"),
+            self.artifact.size,
             quote(&self.artifact.sha256),
         );
         Act::Stream { script: self.renaming(script), artifact: self.artifact.clone() }

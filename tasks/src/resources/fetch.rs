@@ -15,7 +15,7 @@ pub(super) fn file(artifact: &Artifact, source: &Source, folder: &str) -> String
     // A server that was asked by TLS leads to no other one.
     let protocols = if source.address.starts_with("https:") { "=https" } else { "=http,https" };
     format!(
-        "{}address={}\nsize={}\nsum={}\nprotocols={protocols}\nfetched={}\n{FILE}",
+        "{}address={}\nsize={}\nwanted={}\nprotocols={protocols}\nfetched={}\n{FILE}",
         environment(source),
         quote(&source.address),
         artifact.size,
@@ -56,12 +56,11 @@ code=0
 while :; do
   have=$(stat -c %s "$fetched")
   if [ "$have" -ge "$size" ] || { [ "$tries" != 0 ] && [ "$code" = 0 ]; }; then
-    found=$(head -c "$size" "$fetched" | sha256sum)
-    found=${found%% *}
-    [ "$have" != "$size" ] || [ "$found" != "$sum" ] || break
+    digest_of "$fetched" "$have"
+    [ "$have" != "$size" ] || [ "$sum" != "$wanted" ] || break
     [ "$have" -le "$size" ] || have="more than $size"
     # What lay there may have been of another version.
-    [ -n "$old" ] || { rm -f "$fetched"; give_up "it is another file than the bundle's: $have bytes with the sha256 $found; it has to be $size bytes with $sum"; }
+    [ -n "$old" ] || { rm -f "$fetched"; give_up "it is another file than the bundle's: $have bytes with the sha256 $sum; it has to be $size bytes with $wanted"; }
     again
     tries=0
     reached=-1

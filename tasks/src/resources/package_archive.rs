@@ -60,10 +60,11 @@ impl PackageArchive {
         let script = format!(
             "trap '' PIPE\nfolder={folder}\npart={STATE_DIRECTORY}/.kokctl-packages\ntrap 'rm -rf \"$part\"' EXIT\n\
              rm -rf \"$part\" {STATE_DIRECTORY}/{FOLDERS}*\nmkdir -p -m 700 {STATE_DIRECTORY}\nmkdir -m 700 \"$part\" \"$part/folder\"\n\
-             timeout \"${{kokctl_limit:-900}}\" cat >\"$part/tar\"\nsum=$(sha256sum <\"$part/tar\")\n\
-             [ \"${{sum%% *}}\" = {sum} ] || {{ echo \"what arrived has another sha256: ${{sum%% *}}\" >&2; exit 1; }}\n\
+             timeout \"${{kokctl_limit:-900}}\" cat >\"$part/tar\"\ndigest_of \"$part/tar\" {size}\n\
+             [ \"$sum\" = {sum} ] || {{ echo \"what arrived has another sha256: $sum\" >&2; exit 1; }}\n\
              tar -x --no-same-owner -C \"$part/folder\" -f \"$part/tar\"\nmv -T \"$part/folder\" \"$folder\"\n",
             folder = quote(&self.folder),
+            size = self.artifact.size,
             sum = quote(&self.artifact.sha256),
         );
         Act::Stream { script: Fragment::text(script), artifact: self.artifact.clone() }

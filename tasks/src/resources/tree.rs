@@ -64,6 +64,7 @@ impl Tree {
         };
         let roots: Vec<String> = self.contents.roots.iter().map(|root| quote(&format!("tree/{root}"))).collect();
         let (into, sum, owner, roots) = (quote(into), quote(&artifact.sha256), self.owner.argument(), roots.join(" "));
+        let size = artifact.size;
         Fragment::text(format!(
             r#"trap '' PIPE
 umask 022
@@ -79,8 +80,8 @@ mkdir -m 700 "$into/.kokctl-unpacked"
 cd -P "$into/.kokctl-unpacked"
 [ "$(stat -c '%u %a' .)" = "$(id -u) 700" ] || {{ echo "somebody else writes in $into" >&2; exit 1; }}
 timeout "${{kokctl_limit:-900}}" cat >archive
-sum=$(sha256sum <archive)
-[ "${{sum%% *}}" = {sum} ] || {{ echo "what arrived has another sha256: ${{sum%% *}}" >&2; exit 1; }}
+digest_of archive {size}
+[ "$sum" = {sum} ] || {{ echo "what arrived has another sha256: $sum" >&2; exit 1; }}
 mkdir tree
 timeout "${{kokctl_limit:-900}}" tar -x {option}--no-same-owner -p -C tree -f archive
 rm -f archive

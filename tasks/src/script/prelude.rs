@@ -1,10 +1,12 @@
 //! The shell functions that fragments use.
 
+use super::digest::digests;
+
 /// Where jobs keep their input while they run, and their record until the next script of the run. A tmpfs: after a reboot a job has
 /// neither run on nor left a record, and only a look at the host tells what became of it.
 pub const JOBS: &str = "/run/kokctl/jobs";
 
-/// Functions that fragments use; stands once at the beginning of a script.
+/// Functions that fragments use; stands once at the beginning of a script. Those of [`DIGESTS`](super::DIGESTS) come first.
 ///
 /// * `is_whole DIGEST WHAT` says whether its standard input has this sha256, and complains of WHAT if it has not. The digest of a secret stands in
 ///   the script, beside the secret, and is compared by the shell itself: no program gets it as an argument, and nobody prints it.
@@ -12,7 +14,8 @@ pub const JOBS: &str = "/run/kokctl/jobs";
 ///   disk and renames it into place. The temporary name begins with a dot, which the kubelet ignores in the folder of static pods, and is always the same
 ///   for PATH, so that what an interrupted run left is replaced by the next. PATH's folder is flushed by whoever calls it ([`Fragment::folders`]).
 /// * `put_line PATH MODE LINE` does the same with one line, and flushes the folder.
-/// * `remember DIGEST PATH` notes the digest of a large file that has just been compared, so that the look behind the change need not read it again.
+/// * `remember DIGEST PATH …` notes the digests of large files that have just been compared, so that the look behind the change need not read them again.
+///   It notes all or none: a digest beside another file would have that one installed anew.
 /// * `flush FOLDER …` flushes those that are there, so that what was renamed into them outlives a power cut.
 /// * `clear_temporary` makes `$temporary` anew, empty, with the mode 0600, which a folder with an access control list of its own may widen: so the mode
 ///   is given all the same, but in the folder that we made. Below `/run` nothing is flushed: it is a tmpfs.
@@ -39,7 +42,9 @@ pub const JOBS: &str = "/run/kokctl/jobs";
 ///   kokctl older than the names `kokctl-job-…`. Never a unit that carries a part of the network, whatever name stands in the folder of jobs.
 /// * `jobs_end SECONDS` waits until no job is at work any more, and fails if one still is.
 /// * `is_ours` says whether the record of the holder still is `$kokctl_holder`.
-pub const PRELUDE: &str = r#"is_whole() {
+pub const PRELUDE: &str = concat!(
+    digests!(),
+    r#"is_whole() {
   [ "$(sha256sum)" = "$1  -" ] || { echo "$2: what arrived is not what was sent; is there room in /tmp?" >&2; return 1; }
 }
 whole() {
@@ -68,8 +73,21 @@ put_line() {
   { clear_temporary && give_mode "$2" && printf '%s\n' "$3" >"$temporary" && flush_file "$temporary" && mv -fT "$temporary" "$1" && flush_file "${1%/*}/"; } || { rm -f "$temporary"; return 1; }
 }
 remember() {
-  [ -d /var/lib/kokctl ] && line=$(stat -c '%n|%s|%.9Y|%.9Z|%i' -- "$2") || return 0
-  printf '%s %s\n' "$line" "$1" >>/var/lib/kokctl/hashes || :
+  [ -d /var/lib/kokctl ] || return 0
+  digests=
+  count=$(($# / 2))
+  while [ "$count" -gt 0 ]; do
+    digests="$digests$1 " count=$((count - 1))
+    set -- "$@" "$2"
+    shift 2
+  done
+  lines=$(stat -c '%n|%s|%.9Y|%.9Z|%i' -- "$@") || return 0
+  while IFS= read -r line; do
+    printf '%s %s\n' "$line" "${digests%% *}"
+    digests=${digests#* }
+  done <<LINES >>/var/lib/kokctl/hashes || :
+$lines
+LINES
 }
 flush() {
   for folder; do
@@ -209,4 +227,5 @@ base="/run/kokctl/jobs/$1"
 sync "$base.part"
 mv -f "$base.part" "$base.record"
 rm -f "$base.about" "$base.log" "$base.log.1" "$base.after" "$base.lock" "$base.pipe" "$base.sh"'
-"#;
+"#
+);

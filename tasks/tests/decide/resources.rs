@@ -2,6 +2,7 @@
 
 mod brought;
 mod declared;
+mod digests;
 mod mounts;
 mod preparation;
 

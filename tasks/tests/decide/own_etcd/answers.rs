@@ -109,7 +109,7 @@ fn each_endpoint_and_user_is_asked_for_and_told() {
     let seen = read(&peers, &[(&about(0), "healthy"), (&about(1), "connection refused")]);
     assert_eq!(seen.etcd_peers.values().collect::<Vec<_>>(), ["healthy", "connection refused"]);
     let script = probe_script(&nonce(), &endpoints, false);
-    assert!(urls.iter().all(|url| script.contains(url)) && script.contains("getent passwd --"), "{script}");
+    assert!(urls.iter().all(|url| script.contains(url)) && script.contains("accounts passwd "), "{script}");
     let first = format!("etcd-endpoint {}", urls[0]);
     let second = format!("etcd-endpoint {}", urls[1]);
     let seen =

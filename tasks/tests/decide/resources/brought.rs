@@ -7,7 +7,7 @@ use kok_crds::model::{Compression, Contents, Member, MemberKind};
 use kok_tasks::resources::{Owner, Tree};
 
 /// What comes of a file that is sent, with what is said.
-fn sent(resource: &Resource, file: &Path, shell: &[&str]) -> (bool, String) {
+pub(super) fn sent(resource: &Resource, file: &Path, shell: &[&str]) -> (bool, String) {
     let looks: Looks = resource.looks().into_iter().collect();
     let seen = parse(&nonce(), &looks, &run(shell, &[], &probe_script(&nonce(), &looks, false)).stdout).unwrap();
     let Verdict::Differs(change) = resource.diff(&seen) else { panic!("{resource:?} is as it should be") };
@@ -16,7 +16,7 @@ fn sent(resource: &Resource, file: &Path, shell: &[&str]) -> (bool, String) {
     (output.status.success(), String::from_utf8_lossy(&output.stderr).into_owned())
 }
 
-fn verdict(resource: &Resource) -> Verdict {
+pub(super) fn verdict(resource: &Resource) -> Verdict {
     let looks: Looks = resource.looks().into_iter().collect();
     resource.diff(&parse(&nonce(), &looks, &run(SHELLS[0], &[], &probe_script(&nonce(), &looks, false)).stdout).unwrap())
 }
@@ -27,7 +27,7 @@ fn because(resource: &Resource) -> String {
 }
 
 /// A file of the user's as it is sent.
-fn users_artifact(file: &Path) -> Artifact {
+pub(super) fn users_artifact(file: &Path) -> Artifact {
     let bytes = fs::read(file).unwrap();
     Artifact {
         title: "app.tar.gz".to_owned(),

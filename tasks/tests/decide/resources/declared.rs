@@ -187,11 +187,28 @@ fn pieces_are_asked_for_together() {
         .map(kok_tasks::observe::Look::Piece)
         .collect();
     let script = probe_script(&nonce(), &looks, false);
-    assert_eq!((script.matches("getent passwd").count(), script.matches("getent group").count()), (1, 1));
+    assert_eq!((script.matches("$(grep ").count(), script.matches("getent ").count()), (1, 1));
     for shell in SHELLS {
         let seen = parse(&nonce(), &looks, &run(shell, &[], &script).stdout).unwrap();
         assert!(seen.pieces[&Piece::User("root".to_owned())].starts_with("root:"));
         assert_eq!((seen.pieces.len(), seen.pieces[&Piece::User("it's nobody".to_owned())].as_str()), (6, ""));
+    }
+}
+
+/// The files of a host are not all that knows a user: what does not stand there is asked of whatever else does.
+#[test]
+fn users_that_no_file_has_are_asked_for() {
+    let users = ["root", "ro", "daemon", "somebody", "nobody"].map(|name| Piece::User(name.to_owned()));
+    let groups = ["root", "somebody"].map(|name| Piece::Group(name.to_owned()));
+    let looks: Looks = users.iter().chain(&groups).cloned().map(kok_tasks::observe::Look::Piece).collect();
+    let elsewhere = "getent() {\n  echo \"$*\" >&2\n  [ \"$1\" != passwd ] || echo 'somebody:x:7:7::/:/bin/sh'\n}\n";
+    for shell in SHELLS {
+        let output = run(shell, &[], &format!("{elsewhere}{}", probe_script(&nonce(), &looks, false)));
+        assert_eq!(String::from_utf8_lossy(&output.stderr), "", "{shell:?}: what it complains of is nobody's business");
+        let seen = parse(&nonce(), &looks, &output.stdout).unwrap();
+        let said = |piece: &Piece| seen.pieces[piece].as_str().split(':').next().unwrap_or_default().to_owned();
+        assert_eq!(users.each_ref().map(said), ["root", "", "daemon", "somebody", "nobody"], "{shell:?}");
+        assert_eq!(groups.each_ref().map(said), ["root", ""], "{shell:?}");
     }
 }
 
