@@ -1,6 +1,6 @@
 //! A host becomes a node.
 
-use super::kubelet::running;
+use super::kubelet::{RELOADED, running};
 use super::ready::{CLIENT_CERTIFICATE, kubelets_own_has_ended};
 use super::record::Record;
 use super::stand_in;
@@ -46,8 +46,7 @@ const FILES: [&str; 2] = ["/var/lib/kubelet/config.yaml", "/var/lib/kubelet/kube
 /// A kubelet asks for its certificate in the background, and for the cluster's objects as nobody in the meantime. Those requests are refused
 /// and not made again for seconds; a pod that comes before the services have been read is not tried again for 10 to 15 s
 /// (`backOffPeriod` of the kubelet's pod workers). So it begins anew once it is somebody.
-const SCRIPT: &str = "systemctl daemon-reload
-if [ -z \"$joins\" ] && [ -s /etc/kubernetes/kubelet.conf ] && { [ -h /var/lib/kubelet/pki/kubelet-client-current.pem ] || [ -s /var/lib/kubelet/pki/kubelet-client-current.pem ]; }; then
+const SCRIPT: &str = "if [ -z \"$joins\" ] && [ -s /etc/kubernetes/kubelet.conf ] && { [ -h /var/lib/kubelet/pki/kubelet-client-current.pem ] || [ -s /var/lib/kubelet/pki/kubelet-client-current.pem ]; }; then
   stand_in_begins
   kubeadm init phase kubelet-start --config=/run/kokctl/kubelet.yaml
   stand_in_ends
@@ -71,8 +70,7 @@ fi
 ";
 
 /// With a kubeconfig that is there the kubelet needs its files and its start.
-const START: &str = "systemctl daemon-reload
-stand_in_begins
+const START: &str = "stand_in_begins
 kubeadm init phase kubelet-start --config=/run/kokctl/kubelet.yaml
 stand_in_ends
 ";
@@ -135,7 +133,7 @@ impl Join {
         let become_node = if self.by_issued { START } else { SCRIPT };
         let joins = if Self::needs_token(change) && !self.by_issued { "joins=yes\n" } else { "joins=\n" };
         let functions = format!("{TASKS_OF}{}", stand_in::functions());
-        let script = format!("{FORGET_INPUTS}{functions}{}{joins}{become_node}{}", self.record().forget(), self.record().keep());
+        let script = format!("{FORGET_INPUTS}{functions}{}{joins}{RELOADED}{become_node}{}", self.record().forget(), self.record().keep());
         fragment.feed(Content::Bytes(script.as_bytes()), "job join");
         Act::Script(fragment)
     }

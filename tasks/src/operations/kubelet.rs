@@ -12,6 +12,14 @@ use crate::shell::quote;
 
 const FILES: [&str; 2] = ["/var/lib/kubelet/config.yaml", "/var/lib/kubelet/kubeadm-flags.env"];
 
+/// Has systemd read the kubelet's unit, if it knows another one: each reload runs a dozen generators, and the step of the unit has just had it read.
+pub(super) const RELOADED: &str = "unit=$(systemctl show -p LoadState -p NeedDaemonReload kubelet.service) || unit=
+case \"$unit\" in
+  *LoadState=loaded*NeedDaemonReload=no*|*NeedDaemonReload=no*LoadState=loaded*) ;;
+  *) systemctl daemon-reload;;
+esac
+";
+
 /// The kubelet of a control plane, configured and running.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct KubeletStart {
@@ -66,7 +74,7 @@ impl KubeletStart {
             }
         };
         let mut fragment = Fragment::default();
-        fragment.feed(Content::Bytes(format!("{forget}{ends}systemctl daemon-reload\n{starts}").as_bytes()), "job kubelet-start");
+        fragment.feed(Content::Bytes(format!("{forget}{ends}{RELOADED}{starts}").as_bytes()), "job kubelet-start");
         Act::Script(fragment)
     }
 

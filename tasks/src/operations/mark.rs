@@ -31,6 +31,16 @@ pub struct MarkNode {
     pub back: Given,
 }
 
+/// Takes a patch, and makes it once the node is there: the kubelet registers it a moment after it started. `wait` is kubectl's own watch, with a
+/// deadline below the step's, so that a node that does not come is a failure and not a riddle. It is asked only where the patch failed: a kubectl
+/// costs a control plane a tenth of a second of a processor.
+const PATCHED: &str = r#"patched() {
+  patch=$(cat)
+  patch_node() { printf '%s\n' "$patch" | kube patch node "$node" --type=merge --patch-file=/dev/stdin >/dev/null; }
+  ! patch_node 2>/dev/null || return 0
+  kube wait --for=create --timeout=90s "node/$node" >/dev/null && patch_node
+}"#;
+
 impl MarkNode {
     pub(super) fn looks(&self) -> Vec<Look> {
         [Look::Kubernetes].into_iter().chain((!self.annotations.is_empty()).then_some(Look::NodeAnnotations)).collect()
@@ -87,20 +97,10 @@ impl MarkNode {
     pub(super) fn act(&self, _: &Change) -> Act {
         let node = quote(&self.node);
         let mut script = Fragment::text(KUBECTL);
-        // The kubelet registers the node a moment after it started; `wait` is kubectl's own watch, with a deadline below the step's, so that
-        // a node that does not come is a failure and not a riddle.
-        script.line(&format!("kube wait --for=create --timeout=90s node/{node} >/dev/null"));
-        if !self.labels.is_empty() || !self.back.labels.is_empty() {
-            let back = self.back.labels.iter().map(|key| quote(&format!("{key}-")));
-            let labels: Vec<String> = self.labels.iter().map(|(key, value)| quote(&format!("{key}={value}"))).chain(back).collect();
-            script.line(&format!("kube label --overwrite node {node} {} >/dev/null", labels.join(" ")));
-        }
-        if !self.annotations.is_empty() || !self.back.annotations.is_empty() || !self.given.is_empty() || !self.back.is_empty() {
-            // Any text may be a value, and one may be longer than an argument.
-            let patch = json!({"metadata": {"annotations": self.all_annotations()}}).to_string();
-            let command = format!("kube patch node {node} --type=merge --patch-file=/dev/stdin >/dev/null");
-            script.feed(Content::Bytes(patch.as_bytes()), &command);
-        }
+        script.line(&format!("node={node}\n{PATCHED}"));
+        // Any text may be a value, and one may be longer than an argument.
+        let patch = json!({"metadata": {"labels": self.all_labels(), "annotations": self.all_annotations()}}).to_string();
+        script.feed(Content::Bytes(patch.as_bytes()), "patched");
         if !self.taints.is_empty() {
             let taints: Vec<String> = self.taints.iter().map(|taint| quote(taint)).collect();
             script.line(&format!("kube taint --overwrite node {node} {} >/dev/null", taints.join(" ")));
@@ -113,6 +113,12 @@ impl MarkNode {
     }
 
     /// Those that it is to have, and no value for those that it is not to have.
+    fn all_labels(&self) -> Map<String, Value> {
+        let back = self.back.labels.iter().map(|key| (key.clone(), Value::Null));
+        back.chain(self.labels.iter().map(|(key, value)| (key.clone(), Value::from(value.as_str())))).collect()
+    }
+
+    /// The same of annotations, with what says which of all these are the file's.
     fn all_annotations(&self) -> Map<String, Value> {
         let given = if self.given.is_empty() { Value::Null } else { json!(self.given).to_string().into() };
         let back = self.back.annotations.iter().map(|key| (key.clone(), Value::Null));

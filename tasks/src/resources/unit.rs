@@ -104,12 +104,12 @@ impl Unit {
     /// All that is declared at once. Where nothing says that it runs, only one that does is started again.
     fn act_declared(&self, change: &Change, (running, enabled): (Option<bool>, Option<bool>)) -> Act {
         let name = quote(&self.name);
-        let mut script = "systemctl daemon-reload\n".to_owned();
-        match enabled {
-            Some(true) => script.push_str(&format!("systemctl enable --quiet -- {name}\n")),
-            Some(false) => script.push_str(&format!("systemctl disable --quiet -- {name}\n")),
-            None => {}
-        }
+        let mut script = match enabled {
+            Some(true) => format!("systemctl enable --quiet --no-reload -- {name}\n"),
+            Some(false) => format!("systemctl disable --quiet --no-reload -- {name}\n"),
+            None => String::new(),
+        };
+        script.push_str("systemctl daemon-reload\n");
         let interrupts = !matches!(change.kind, ChangeKind::Reload | ChangeKind::Enable | ChangeKind::Disable);
         let verb = match running {
             Some(false) => Some("stop"),
@@ -135,7 +135,8 @@ impl Unit {
                 "systemctl disable --quiet --now -- {name} || ! systemctl is-active --quiet -- {name}\n"
             )));
         }
-        let mut script = format!("systemctl daemon-reload\nsystemctl enable --quiet -- {name}\n");
+        // One reload for both: systemd runs a dozen generators in each.
+        let mut script = format!("systemctl enable --quiet --no-reload -- {name}\nsystemctl daemon-reload\n");
         let interrupts = self.goal == UnitGoal::Running && !matches!(change.kind, ChangeKind::Reload | ChangeKind::Enable);
         if interrupts {
             script.push_str(&format!("systemctl restart -- {name} || {{\n{}  exit 1\n}}\n", last_words(&name)));
