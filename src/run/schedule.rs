@@ -3,6 +3,7 @@
 mod queue;
 
 use std::collections::{HashMap, HashSet};
+use std::time::Duration;
 
 use kok_tasks::plan::{Action, Plan, Reason, Step, StepId};
 use kok_tasks::resources::{Act, Resource};
@@ -214,8 +215,16 @@ fn lane_of(act: &Act) -> HostLane {
 /// Whether it is to be the only one of its script: of what may take long the end is known when it comes, and whoever wishes the end of a run waits for
 /// no other that would come after it.
 fn is_alone(step: &Step) -> bool {
-    matches!(step.action, Action::Operation(_) | Action::Resource(Resource::Hook(_)))
+    match &step.action {
+        Action::Operation(_) => true,
+        Action::Resource(Resource::Hook(hook)) => hook.timeout > SHORT,
+        Action::Resource(_) => false,
+    }
 }
+
+/// What a script of the user's may take that need not be the only one: nobody misses that it is told together with its neighbours. Of a script of its own
+/// a host pays some ten programs more.
+const SHORT: Duration = Duration::from_secs(30);
 
 #[cfg(test)]
 mod tests;

@@ -44,7 +44,7 @@ def main() -> None:
             "hosts": hosts,
             "hostResources": resources(spec),
             "hooks": [
-                {"name": name, "at": "afterPreparation", "script": f"{command} >/var/lib/prep/{name}.done\n", "creates": f"/var/lib/prep/{name}.done"}
+                {"name": name, "at": "afterPreparation", "script": f"{command} >/var/lib/prep/{name}.done\n", "creates": f"/var/lib/prep/{name}.done", "timeout": "30s"}
                 for name, command in spec.COMMANDS
             ],
         },
