@@ -14,14 +14,14 @@ const OLD: &str = "1.36.3";
 
 const SECRET: &str = "correct-horse-battery-staple";
 
-/// Each writes where it is, and fails where what should be so in its place is not.
+/// Each writes where it is, and fails where what should be so in its place is not. Short ones may share a script with their neighbours.
 const HOOKS: &str = r#"  hooks:
-    - {name: unprepared, at: beforePreparation, script: "test ! -e /usr/local/bin/containerd && echo $KOKCTL_HOOK $KOKCTL_HOST >>/var/log/hooks"}
-    - {name: prepared, at: afterPreparation, script: "systemctl is-active containerd && ! systemctl is-active kubelet && echo $KOKCTL_HOOK $KOKCTL_HOST >>/var/log/hooks"}
-    - {name: no-node, at: beforeJoin, script: "! systemctl is-active kubelet && echo $KOKCTL_HOOK $KOKCTL_HOST >>/var/log/hooks"}
-    - {name: node, at: afterJoin, script: "test -s /var/lib/kubelet/pki/kubelet-client-current.pem && echo $KOKCTL_HOOK $KOKCTL_HOST >>/var/log/hooks"}
+    - {name: unprepared, at: beforePreparation, timeout: 30s, script: "test ! -e /usr/local/bin/containerd && echo $KOKCTL_HOOK $KOKCTL_HOST >>/var/log/hooks"}
+    - {name: prepared, at: afterPreparation, timeout: 30s, script: "systemctl is-active containerd && ! systemctl is-active kubelet && echo $KOKCTL_HOOK $KOKCTL_HOST >>/var/log/hooks"}
+    - {name: no-node, at: beforeJoin, timeout: 30s, script: "! systemctl is-active kubelet && echo $KOKCTL_HOOK $KOKCTL_HOST >>/var/log/hooks"}
+    - {name: node, at: afterJoin, timeout: 30s, script: "test -s /var/lib/kubelet/pki/kubelet-client-current.pem && echo $KOKCTL_HOOK $KOKCTL_HOST >>/var/log/hooks"}
     - {name: all-nodes, at: afterJoin, once: true, script: "kubectl get node cp1 worker1 && echo all $KOKCTL_HOOK $KOKCTL_HOST >>/var/log/hooks"}
-    - {name: full, at: beforeDrain, script: "echo $KOKCTL_HOOK $KOKCTL_HOST >>/var/log/hooks"}
+    - {name: full, at: beforeDrain, timeout: 30s, script: "echo $KOKCTL_HOOK $KOKCTL_HOST >>/var/log/hooks"}
     - {name: empty, at: afterDrain, script: "systemctl is-active kubelet && echo $KOKCTL_HOOK $KOKCTL_HOST >>/var/log/hooks"}
     - {name: older, at: beforeUpgrade, source: older.sh}
     - {name: newer, at: afterUpgrade, environment: {WANTED: v1.37.1, folder: /etc, status: x}, script: "echo kubelet $(/usr/local/bin/kubelet --version); /usr/local/bin/kubelet --version | grep -q $WANTED && echo $KOKCTL_HOOK $KOKCTL_HOST >>/var/log/hooks"}
@@ -90,17 +90,21 @@ fn each_runs_in_its_place() {
     clock.lap("removed");
 }
 
-/// What comes after one that fails is not begun, and what it says is told; one of which that was said goes on.
+/// What comes after one that fails is not begun, and what it says is told; one of which that was said goes on. They are short, and so sent together.
 fn failing(lab: &Lab, kokctl: &Kokctl<'_>, bundle: &str) {
-    let own = "    - {name: stops, at: afterPreparation, on: [worker1], script: \"echo no room here; exit 3\", onFailure: HOW}\n";
+    let own =
+        "    - {name: stops, at: afterPreparation, on: [worker1], timeout: 30s, script: \"echo no room here; exit 3\", onFailure: HOW}
+    - {name: behind, at: afterPreparation, on: [worker1], timeout: 30s, script: \"echo $KOKCTL_HOOK $KOKCTL_HOST >>/var/log/hooks\"}\n";
     let with = |how: &str| kokctl.write_manifest(&format!("{}{HOOKS}{}", lab.inventory(NEW).unwrap(), own.replace("HOW", how)));
     with("Stop");
     let said = kokctl.verb("apply", &["--bundle", bundle]);
     let told = format!("{}{}", said.stdout, said.stderr);
     assert!(said.code == 4 && told.contains("no room here") && told.contains("it ended with the code 3"), "{said:?}");
+    assert_eq!(take_hook_log(lab, "worker1"), Vec::<String>::new());
     with("Go");
     let said = kokctl.verb("apply", &["--bundle", bundle]);
     assert!(said.code == 0 && said.stderr.contains("no room here") && said.stderr.contains("onFailure: Go"), "{said:?}");
+    assert_eq!(take_hook_log(lab, "worker1"), hook_lines("worker1", &["afterPreparation"]));
     kokctl.has_nothing_to_do();
     kokctl.write_manifest(&format!("{}{HOOKS}", lab.inventory(NEW).unwrap()));
 }
