@@ -217,14 +217,13 @@ fn lane_of(act: &Act) -> HostLane {
 fn is_alone(step: &Step) -> bool {
     match &step.action {
         Action::Operation(_) => true,
-        Action::Resource(Resource::Hook(hook)) => hook.timeout > SHORT,
+        Action::Resource(Resource::Hook(hook)) => hook.timeout > SHORT_HOOK,
         Action::Resource(_) => false,
     }
 }
 
-/// What a script of the user's may take that need not be the only one: nobody misses that it is told together with its neighbours. Of a script of its own
-/// a host pays some ten programs more.
-const SHORT: Duration = Duration::from_secs(30);
+/// A hook that may take no longer shares a script with its neighbours, and its end is told with theirs. A script of its own costs a host some ten programs more.
+const SHORT_HOOK: Duration = Duration::from_secs(30);
 
 #[cfg(test)]
 mod tests;

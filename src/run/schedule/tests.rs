@@ -184,7 +184,7 @@ fn hooks_stay_alone() {
         owed: None,
     };
     assert!(!is_alone(&resource));
-    let short = Hook { timeout: SHORT, ..hook.clone() };
+    let short = Hook { timeout: SHORT_HOOK, ..hook.clone() };
     assert!(!is_alone(&Step { action: Resource::Hook(short).into(), ..resource.clone() }));
     assert!(is_alone(&Step { action: Resource::Hook(hook).into(), ..resource }));
 }

@@ -104,7 +104,7 @@ fn package(piece: &Piece) -> Option<&String> {
     if let Piece::Package(name) = piece { Some(name) } else { None }
 }
 
-/// Of users, groups, packages, links and lines one command each; of the others one each.
+/// Of users and groups together, of packages, of links and of lines one command each; of the others one each.
 pub(super) fn push(script: &mut String, pieces: &BTreeSet<Piece>) {
     push_accounts(script, &names(pieces, user), &names(pieces, group));
     let packages = names(pieces, package);

@@ -105,7 +105,7 @@ fn push_paths(script: &mut String, looks: &Looks) {
     let large = quoted(&looks.large);
     let _ = writeln!(
         script,
-        "stats=$(stat -c {STAT} -- {others} {BETWEEN} {RECORD} {large} 2>/dev/null)\nmark paths\nprintf '%s\\n' \"$stats\""
+        "stats=$(stat -c {STAT} -- {others} {BETWEEN} {STATE_DIRECTORY}{RECORD} {large} 2>/dev/null)\nmark paths\nprintf '%s\\n' \"$stats\""
     );
 }
 
@@ -142,8 +142,8 @@ sum_of() { rest="$newline$sums$newline"; case "$rest" in *"  $1$newline"*) ;; *)
 edited() { sum_of "$1"; is=$sum; sum_of "$2"; [ -z "$is" ] || [ -z "$sum" ] || [ "$is" = "$sum" ] || { show "$1"; show "$2"; }; }
 "#;
 
-/// The record of the digests of large files, in a form in which nobody asks for it.
-const RECORD: &str = "/var/lib/kokctl/./hashes";
+/// The record of the digests of large files below [`STATE_DIRECTORY`], in a form in which nobody asks for it.
+const RECORD: &str = "/./hashes";
 
 /// A large file is hashed only if no line of the record has its present size, times and inode. Compared line by line: a pattern that looks for
 /// one in the whole of it takes the shell half a second for thirty files.
@@ -158,8 +158,8 @@ newline='
 '
 known=
 noted() {{
-  if [ "$1" -gt {READ_LIMIT} ]; then known=$(cat {RECORD}); return; fi
-  while IFS= read -r line; do known=$known$line$newline; done <{RECORD}
+  if [ "$1" -gt {READ_LIMIT} ]; then known=$(cat {STATE_DIRECTORY}{RECORD}); return; fi
+  while IFS= read -r line; do known=$known$line$newline; done <{STATE_DIRECTORY}{RECORD}
 }}
 set -f
 IFS=$newline
@@ -167,7 +167,7 @@ is_large=
 for line in $stats; do
   case $line in *' {BETWEEN}|'[0-9]*) is_large=1; continue;; esac
   [ -n "$is_large" ] || continue
-  case $line in *' {RECORD}|'*) size=${{line#*"{RECORD}|"}}; noted "${{size%%|*}}"; continue;; esac
+  case $line in *' {STATE_DIRECTORY}{RECORD}|'*) size=${{line#*"{RECORD}|"}}; noted "${{size%%|*}}"; continue;; esac
   case $line in *' /'*) line=/${{line#*" /"}};; *) continue;; esac
   path=${{line%|*|*|*|*}} sum=
   [ -f "$path" ] || continue

@@ -1,6 +1,6 @@
 //! A host becomes a node.
 
-use super::kubelet::{RELOADED, running};
+use super::kubelet::running;
 use super::ready::{CLIENT_CERTIFICATE, kubelets_own_has_ended};
 use super::record::Record;
 use super::stand_in;
@@ -133,7 +133,7 @@ impl Join {
         let become_node = if self.by_issued { START } else { SCRIPT };
         let joins = if Self::needs_token(change) && !self.by_issued { "joins=yes\n" } else { "joins=\n" };
         let functions = format!("{TASKS_OF}{}", stand_in::functions());
-        let script = format!("{FORGET_INPUTS}{functions}{}{joins}{RELOADED}{become_node}{}", self.record().forget(), self.record().keep());
+        let script = format!("{FORGET_INPUTS}{functions}{}{joins}{become_node}{}", self.record().forget(), self.record().keep());
         fragment.feed(Content::Bytes(script.as_bytes()), "job join");
         Act::Script(fragment)
     }

@@ -12,14 +12,6 @@ use crate::shell::quote;
 
 const FILES: [&str; 2] = ["/var/lib/kubelet/config.yaml", "/var/lib/kubelet/kubeadm-flags.env"];
 
-/// Has systemd read the kubelet's unit, if it knows another one: each reload runs a dozen generators, and the step of the unit has just had it read.
-pub(super) const RELOADED: &str = "unit=$(systemctl show -p LoadState -p NeedDaemonReload kubelet.service) || unit=
-case \"$unit\" in
-  *LoadState=loaded*NeedDaemonReload=no*|*NeedDaemonReload=no*LoadState=loaded*) ;;
-  *) systemctl daemon-reload;;
-esac
-";
-
 /// The kubelet of a control plane, configured and running.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct KubeletStart {
@@ -60,13 +52,14 @@ impl KubeletStart {
         running("kubelet.service", self.reads.iter().map(String::as_str).chain(FILES), seen)
     }
 
-    /// Where its files are as they were written, it is started and no more: kubeadm may have another version than it by now.
+    /// Where its files are as they were written, it is started and no more: kubeadm may have another version than it by now. Where kubeadm starts it, it has systemd
+    /// read its unit itself.
     pub(super) fn act(&self, change: &Change) -> Act {
         // While no kubelet runs, nobody starts it anew.
         let ends = if self.ends_member { format!("systemctl stop kubelet.service\n{}", end_scripts(&[ETCD])) } else { String::new() };
         let (forget, starts) = match change.kind {
             ChangeKind::Start | ChangeKind::Restart | ChangeKind::DoAgain => {
-                (String::new(), "systemctl restart kubelet.service\n".to_owned())
+                (String::new(), "systemctl daemon-reload\nsystemctl restart kubelet.service\n".to_owned())
             }
             _ => {
                 let writes = format!("kubeadm init phase kubelet-start --config={}\n", quote(&self.configuration));
@@ -74,7 +67,7 @@ impl KubeletStart {
             }
         };
         let mut fragment = Fragment::default();
-        fragment.feed(Content::Bytes(format!("{forget}{ends}{RELOADED}{starts}").as_bytes()), "job kubelet-start");
+        fragment.feed(Content::Bytes(format!("{forget}{ends}{starts}").as_bytes()), "job kubelet-start");
         Act::Script(fragment)
     }
 

@@ -140,6 +140,10 @@ fn large_files_are_summed_once() {
     let other = |with: &[u8]| text.replace(&sha256(b"large"), &sha256(with));
     fs::write(&record, format!("{}{}", other(b"first"), other(b"last"))).unwrap();
     assert_eq!(sums(), [sha256(b"last"), sha256(b"last")]);
+    // A long record is not read by the shell itself.
+    let others: String = (0..200).map(|number| other(b"first").replace("/* a b", &format!("/{number}* a b"))).collect();
+    fs::write(&record, format!("{others}{}", other(b"last"))).unwrap();
+    assert_eq!(sums(), [sha256(b"last"), sha256(b"last")]);
     fs::write(folder.path(file), "longer now").unwrap();
     assert_eq!(sums(), [sha256(b"longer now"), sha256(b"longer now")]);
 }
