@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use kok_crds::model::Cluster;
+use kok_tasks::facts::Extent;
 use kok_tasks::observe::Looks;
 use kok_tasks::plan::Seen;
 
@@ -19,7 +20,8 @@ pub async fn architectures(context: &Context, cluster: &Cluster) -> Result<BTree
     let (links, unreachable) = connect_each(cluster, |_| true, transport, events).await?;
     let mut failures: Vec<Failure> = unreachable.into_values().collect();
     let mut seen = Seen::default();
-    let asked = cluster.hosts.iter().map(|host| (host.name.clone(), LookAt { looks: Looks::default(), facts: true })).collect();
+    let asked =
+        cluster.hosts.iter().map(|host| (host.name.clone(), LookAt { looks: Looks::default(), facts: Some(Extent::Node) })).collect();
     if let Err(unanswered) = probe_all(&links, asked, controller, &mut seen, events).await {
         failures.extend(unanswered);
     }

@@ -10,6 +10,7 @@ use std::path::Path;
 use kok_crds::model::Cluster;
 use kok_tasks::backup::{self, BackupVersions, CLUSTER, ENCRYPTION, KEYS, Manifest, image_version};
 use kok_tasks::documents::{encryption_keys, kms_plugins};
+use kok_tasks::facts::Extent;
 use kok_tasks::observe::{EtcdState, Looks};
 use kok_tasks::plan::Seen;
 use kok_tasks::preconditions;
@@ -147,7 +148,7 @@ async fn look(context: &Context, cluster: &Cluster) -> Result<(Links, Seen, Vec<
     }
     let asked = cluster.hosts.iter().filter(|host| links.contains_key(&host.name)).map(|host| {
         let looks: Looks = backup::looks(host).into_iter().collect();
-        (host.name.clone(), LookAt { looks, facts: true })
+        (host.name.clone(), LookAt { looks, facts: Some(Extent::Node) })
     });
     let mut seen = Seen::default();
     if let Err(unanswered) = probe_all(&links, asked.collect(), &context.controller, &mut seen, &context.events).await {

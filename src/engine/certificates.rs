@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use kok_crds::model::{Cluster, Host};
 use kok_pki::{AuthorityKind, CertificateFacts};
+use kok_tasks::facts::Extent;
 use kok_tasks::in_use::{self, CertificateInUse, CertificateUser, Held, Signer, Urgency};
 use kok_tasks::plan::Seen;
 use kok_tasks::preconditions;
@@ -124,7 +125,7 @@ pub async fn certificates(
     let (links, unreachable) = connect_each(cluster, wanted, &context.transport, &context.events).await?;
     let mut failures: Vec<Failure> = unreachable.into_values().collect();
     let asked = cluster.hosts.iter().filter(|host| wanted(&host.name));
-    let asked = asked.map(|host| (host.name.clone(), LookAt { looks: in_use::looks(cluster, host), facts: true })).collect();
+    let asked = asked.map(|host| (host.name.clone(), LookAt { looks: in_use::looks(cluster, host), facts: Some(Extent::Node) })).collect();
     let mut seen = Seen::default();
     if let Err(unanswered) = probe_all(&links, asked, &context.controller, &mut seen, &context.events).await {
         failures.extend(unanswered);

@@ -3,6 +3,7 @@
 mod report;
 
 use kok_crds::model::{Cluster, Host};
+use kok_tasks::facts::Extent;
 use kok_tasks::observe::{Look, Looks};
 use kok_tasks::plan::Seen;
 use kok_tasks::preconditions;
@@ -23,7 +24,8 @@ pub async fn check(context: &Context, cluster: &Cluster, chosen: &Cluster) -> Re
     let (links, unreachable) = connect_each(chosen, |_| true, transport, events).await?;
     let mut unreachable: Vec<Failure> = unreachable.into_values().collect();
     let mut seen = Seen::default();
-    let asked = chosen.hosts.iter().map(|host| (host.name.clone(), LookAt { looks: looks(cluster, host), facts: true })).collect();
+    let asked =
+        chosen.hosts.iter().map(|host| (host.name.clone(), LookAt { looks: looks(cluster, host), facts: Some(Extent::Node) })).collect();
     if let Err(failures) = probe_all(&links, asked, controller, &mut seen, events).await {
         unreachable.extend(failures);
     }

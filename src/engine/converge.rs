@@ -15,6 +15,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use kok_crds::model::{Cluster, Host};
 use kok_tasks::bundle::Bundle;
 use kok_tasks::completed::completed;
+use kok_tasks::facts::Extent;
 use kok_tasks::holder::Standing;
 use kok_tasks::observe::Looks;
 use kok_tasks::plan::{self, Aside, EtcdRoom, Inputs, Making, Plan, Reboots, Refusal, Seen, Selection};
@@ -105,8 +106,7 @@ pub(super) async fn converge(
     let inputs = Inputs { cluster, bundle, token_id: &token.id, new_cluster_id, now_seconds, prune: *prune };
     // What the bundle lacks is said before anybody is bothered.
     let looks = plan::looks(&inputs).map_err(refused(Kind::Input))?;
-    let mut observed =
-        Observed { cluster, looks, tolerance, left_out: BTreeMap::new(), links: Links::new(), seen: Seen::default(), context };
+    let mut observed = Observed::new(cluster, looks, tolerance, context);
     observed.ask(|host| selection.has_host(host)).await?;
     let plan = observed.repeat(|seen| plan::make_part(&inputs, seen, selection)).await?;
     // Whoever has nothing to do has heard them before, or put up with them.
@@ -126,8 +126,7 @@ pub(super) async fn converge_fleet(
     context: &Context,
 ) -> Result<Planned, Vec<Failure>> {
     let looks = plan::fleet_looks(fleet).map_err(refused(Kind::Input))?;
-    let mut observed =
-        Observed { cluster: fleet, looks, tolerance, left_out: BTreeMap::new(), links: Links::new(), seen: Seen::default(), context };
+    let mut observed = Observed { facts: Extent::Machine, ..Observed::new(fleet, looks, tolerance, context) };
     observed.ask(|host| selection.has_host(host)).await?;
     let plan = observed.repeat(|seen| plan::fleet(fleet, seen, selection)).await?;
     Ok(observed.planned(plan, Vec::new(), Clock::seconds()))
@@ -226,6 +225,8 @@ struct Observed<'a> {
     cluster: &'a Cluster,
     /// What a first probe of each host looks at.
     looks: BTreeMap<String, Looks>,
+    /// And how many facts it gathers.
+    facts: Extent,
     tolerance: Tolerance,
     left_out: BTreeMap<String, String>,
     links: Links,
@@ -234,9 +235,14 @@ struct Observed<'a> {
 }
 
 impl<'a> Observed<'a> {
+    fn new(cluster: &'a Cluster, looks: BTreeMap<String, Looks>, tolerance: Tolerance, context: &'a Context) -> Self {
+        let (left_out, links, seen) = (BTreeMap::new(), Links::new(), Seen::default());
+        Self { cluster, looks, facts: Extent::Node, tolerance, left_out, links, seen, context }
+    }
+
     fn to_reset(cluster: &'a Cluster, whole: bool, tolerance: Tolerance, context: &'a Context) -> Self {
         let looks = cluster.hosts.iter().map(|host| (host.name.clone(), plan::reset_looks(host, whole))).collect();
-        Self { cluster, looks, tolerance, left_out: BTreeMap::new(), links: Links::new(), seen: Seen::default(), context }
+        Self::new(cluster, looks, tolerance, context)
     }
 
     /// Connects to these hosts. Who can't be reached, and why.
@@ -281,7 +287,7 @@ impl<'a> Observed<'a> {
     /// Probes hosts for the first time.
     async fn look_first(&mut self, links: Links) -> Result<(), Vec<Failure>> {
         let looks = self.looks.iter().filter(|(host, _)| links.contains_key(*host));
-        let asked = looks.map(|(host, looks)| (host.clone(), LookAt { looks: looks.clone(), facts: true })).collect();
+        let asked = looks.map(|(host, looks)| (host.clone(), LookAt { looks: looks.clone(), facts: Some(self.facts) })).collect();
         self.links.extend(links);
         probe_all(&self.links, asked, &self.context.controller, &mut self.seen, &self.context.events).await?;
         may_write(self.seen.standing(), &self.context.controller, self.tolerance.holder).map(|_| ())
@@ -311,7 +317,7 @@ impl<'a> Observed<'a> {
                 Making::Made(plan) => return Ok(*plan),
                 Making::Incomplete(refusals) => return Err(refused(Kind::Input)(refusals)),
                 Making::LookFirst(looks) => {
-                    let asked = looks.into_iter().map(|(host, looks)| (host, LookAt { looks, facts: false })).collect();
+                    let asked = looks.into_iter().map(|(host, looks)| (host, LookAt { looks, facts: None })).collect();
                     probe_all(&self.links, asked, &self.context.controller, &mut self.seen, &self.context.events).await?;
                 }
                 Making::AskFirst(hosts) => {

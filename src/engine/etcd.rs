@@ -1,6 +1,7 @@
 //! etcd as its members show it, and room in it.
 
 use kok_crds::model::{Cluster, Host};
+use kok_tasks::facts::Extent;
 use kok_tasks::observe::{EtcdAlarm, EtcdState, Look, Looks};
 use kok_tasks::plan::{EtcdRoom, Seen};
 use kok_tasks::preconditions;
@@ -58,7 +59,7 @@ pub async fn etcd_status(context: &Context, cluster: &Cluster) -> Result<(Vec<Et
     let (links, unreachable) = connect_each(cluster, wanted, &context.transport, &context.events).await?;
     let mut failures: Vec<Failure> = unreachable.into_values().collect();
     let looks: Looks = [Look::Etcd].into_iter().collect();
-    let asked = links.keys().map(|host| (host.clone(), LookAt { looks: looks.clone(), facts: true })).collect();
+    let asked = links.keys().map(|host| (host.clone(), LookAt { looks: looks.clone(), facts: Some(Extent::Node) })).collect();
     let mut seen = Seen::default();
     if let Err(unanswered) = probe_all(&links, asked, &context.controller, &mut seen, &context.events).await {
         failures.extend(unanswered);

@@ -1,7 +1,7 @@
 //! What is known of hosts.
 
 use kok_crds::model::{Cluster, Host};
-use kok_tasks::facts::{CHRONY, COMMANDS, CURL, HostFacts, TRUST_DEBIAN};
+use kok_tasks::facts::{CHRONY, COMMANDS, CURL, Extent, HostFacts, TRUST_DEBIAN};
 use kok_tasks::observe::{Look, Looks};
 use kok_tasks::plan::Seen;
 use serde::Serialize;
@@ -36,7 +36,7 @@ pub async fn facts(context: &Context, cluster: &Cluster, hosts: &[String]) -> Re
     let (links, unreachable) = connect_each(cluster, wanted, &context.transport, &context.events).await?;
     let mut failures: Vec<Failure> = unreachable.into_values().collect();
     let installable: Looks = COMMANDS.iter().chain([&CHRONY, &CURL, &TRUST_DEBIAN]).copied().map(Look::Installable).collect();
-    let asked = links.keys().map(|host| (host.clone(), LookAt { looks: installable.clone(), facts: true })).collect();
+    let asked = links.keys().map(|host| (host.clone(), LookAt { looks: installable.clone(), facts: Some(Extent::Node) })).collect();
     let mut seen = Seen::default();
     if let Err(unanswered) = probe_all(&links, asked, &context.controller, &mut seen, &context.events).await {
         failures.extend(unanswered);

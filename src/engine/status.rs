@@ -8,6 +8,7 @@ mod host;
 mod versions;
 
 use kok_crds::model::{Cluster, Host};
+use kok_tasks::facts::Extent;
 use kok_tasks::observe::{Look, Looks};
 use kok_tasks::operations::API_SERVER_MANIFEST;
 use kok_tasks::plan::{Refusal, Seen};
@@ -82,7 +83,8 @@ pub async fn status(context: &Context, request: StatusRequest<'_>) -> Result<(Cl
     let cluster = request.cluster;
     let (links, unreachable) = connect_each(cluster, |_| true, &context.transport, &context.events).await?;
     let mut failures: Vec<Failure> = unreachable.into_values().collect();
-    let asked = cluster.hosts.iter().map(|host| (host.name.clone(), LookAt { looks: looks(cluster, host), facts: true })).collect();
+    let asked =
+        cluster.hosts.iter().map(|host| (host.name.clone(), LookAt { looks: looks(cluster, host), facts: Some(Extent::Node) })).collect();
     let mut seen = Seen::default();
     if let Err(unanswered) = probe_all(&links, asked, &context.controller, &mut seen, &context.events).await {
         failures.extend(unanswered);

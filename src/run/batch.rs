@@ -86,7 +86,7 @@ impl<'a> Batch<'a> {
         }
         text.push_str(&self.results());
         text.push_str(&self.written(secrets)?);
-        text.push_str(&probe_script(&self.nonce, &self.looks, false));
+        text.push_str(&probe_script(&self.nonce, &self.looks, None));
         Ok(text)
     }
 
@@ -194,7 +194,7 @@ impl<'a> Batch<'a> {
             // What nobody has heard of may have renamed files, and not come to this.
             flushed = self.flushed(),
             written = self.written(secrets)?,
-            probe = probe_script(&self.nonce, &self.looks, false),
+            probe = probe_script(&self.nonce, &self.looks, None),
         ))
     }
 

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use kok_tasks::facts::{self, HostFacts};
+use kok_tasks::facts::{self, Extent, HostFacts};
 use kok_tasks::holder::{FIRST_LOOK_SECONDS, LOOK_SECONDS, Standing, look_script};
 use kok_tasks::observe::{Looks, Nonce, Observations, parse, probe_script, section_marker, sections};
 use kok_tasks::plan::Seen;
@@ -31,8 +31,8 @@ const EARLIER_RUN: Duration = Duration::from_secs(120);
 pub struct LookAt {
     /// What to look at.
     pub looks: Looks,
-    /// Whether to gather facts too.
-    pub facts: bool,
+    /// How many facts to gather too.
+    pub facts: Option<Extent>,
 }
 
 /// What one host answered.
@@ -115,20 +115,17 @@ async fn probe(host: String, link: Arc<Link>, look_at: LookAt, own_id: &str, eve
 async fn probe_once(host: &str, link: &Link, look_at: &LookAt, own_id: &str, seconds: u32) -> Result<Answer, Failure> {
     let nonce = Nonce::new(random_bytes()?);
     // A first probe says who holds the host, and waits for what an earlier run of this controller left at work.
-    let before_facts = if look_at.facts { section_marker(&nonce) + &look_script(own_id, seconds) } else { String::new() };
+    let before_facts = if look_at.facts.is_some() { section_marker(&nonce) + &look_script(own_id, seconds) } else { String::new() };
     let text = before_facts + &probe_script(&nonce, &look_at.looks, look_at.facts);
     let before = Clock::nanoseconds();
-    let waiting = if look_at.facts { seconds } else { 0 };
+    let waiting = if look_at.facts.is_some() { seconds } else { 0 };
     let deadline = PROBE + Duration::from_secs(waiting.into());
-    let limit = look_at.looks.answer_limit(link.cluster_hosts(), look_at.facts);
+    let limit = look_at.looks.answer_limit(link.cluster_hosts(), look_at.facts.is_some());
     let output = link.scripts().await?.run(Script::new(text).at_most(limit).gathered(), deadline).await;
     let output = output.map_err(|error| Failure::from(error).at(link.place()))?;
     let read = |error: &dyn std::fmt::Display| unreadable(host, &output, error);
     let observations = parse(&nonce, &look_at.looks, &output.stdout).map_err(|error| read(&error))?;
-    let facts = match look_at.facts {
-        true => Some(facts::parse(&nonce, &output.stdout).map_err(|error| read(&error))?),
-        false => None,
-    };
+    let facts = look_at.facts.map(|extent| facts::parse(&nonce, extent, &output.stdout)).transpose().map_err(|error| read(&error))?;
     // The host read its clock somewhere between sending and receiving; what lies outside of that interval is skew for certain.
     let (after, theirs) = (Clock::nanoseconds(), observations.clock_nanoseconds);
     let offset = if theirs < before { theirs - before } else { (theirs - after).max(0) };
@@ -153,7 +150,7 @@ fn unreadable(host: &str, output: &Output, error: &dyn std::fmt::Display) -> Fai
 /// # Errors
 /// [`Failure`] if it did not answer in the form of a probe.
 pub async fn look(host: &str, link: &Arc<Link>, looks: Looks) -> Result<Observations, Failure> {
-    let answer = probe_once(host, link, &LookAt { looks, facts: false }, "", 0).await?;
+    let answer = probe_once(host, link, &LookAt { looks, facts: None }, "", 0).await?;
     Ok(answer.observations)
 }
 

@@ -7,6 +7,7 @@ use std::error::Error;
 use std::{env, fs};
 
 use kok_tasks::bundle::Bundle;
+use kok_tasks::facts::Extent;
 use kok_tasks::observe::{Nonce, probe_script};
 use kok_tasks::plan::{Inputs, looks};
 
@@ -20,6 +21,6 @@ fn main() -> Result<(), Box<dyn Error>> {
             .map_err(|refusals| format!("{refusals:?}"))?;
     let looks = looks.get(host).ok_or("the cluster has no such host")?;
     // The nonce of the fixtures; the one of a run is random.
-    print!("{}", probe_script(&Nonce::new([0x5a; 16]), looks, true));
+    print!("{}", probe_script(&Nonce::new([0x5a; 16]), looks, Some(Extent::Node)));
     Ok(())
 }

@@ -59,8 +59,8 @@ impl<'a> Observed<'a> {
     where
         'a: 'b,
     {
-        let Observed { looks, tolerance, left_out, links, seen, context, .. } = self;
-        Observed { cluster, looks, tolerance, left_out, links, seen, context }
+        let Observed { looks, facts, tolerance, left_out, links, seen, context, .. } = self;
+        Observed { cluster, looks, facts, tolerance, left_out, links, seen, context }
     }
 
     /// What is looked at besides: what those that leave are, and who takes part in etcd.

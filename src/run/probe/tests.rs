@@ -3,6 +3,7 @@
 
 use std::process::Command;
 
+use kok_tasks::facts::Extent;
 use kok_tasks::observe::{Look, PathState};
 
 use super::*;
@@ -25,7 +26,7 @@ fn of_worker(read: usize) -> LookAt {
     let contents = (0..read).map(|number| Look::Content(format!("/etc/file{number}")));
     let files = (0..100).map(|number| Look::File { path: format!("/etc/other{number}"), expected: Some("0".repeat(64)) });
     let looks = contents.chain(files).chain([Look::Images, Look::Firewall, Look::Swap, Look::Unit("kubelet.service".to_owned())]);
-    LookAt { looks: looks.collect(), facts: true }
+    LookAt { looks: looks.collect(), facts: Some(Extent::Node) }
 }
 
 async fn link(name: &str, target: Target) -> (String, Arc<Link>) {
@@ -62,7 +63,7 @@ async fn babble() {
     let read = |number: usize| if number.is_multiple_of(2) { 20 } else { 1000 };
     let mut asked: BTreeMap<String, LookAt> = (0..HOSTS).map(|number| (format!("w{number}"), of_worker(read(number)))).collect();
     let looks = [Look::Path("/etc/passwd".to_owned())].into_iter().collect();
-    asked.insert("honest".to_owned(), LookAt { looks, facts: false });
+    asked.insert("honest".to_owned(), LookAt { looks, facts: None });
     let (mut seen, began, before) = (Seen::default(), Instant::now(), peak());
     let failures = probe_all(&links, asked, &Controller::nobody(), &mut seen, &Events::new(Vec::new())).await.unwrap_err();
 

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use kok_crds::model::{HookPlace, OnFailure, Text};
 use kok_tasks::bundle::Bundle;
+use kok_tasks::facts::Extent;
 use kok_tasks::observe::{Nonce, parse};
 use kok_tasks::plan::{Inputs, Making, Seen, looks, make};
 use kok_tasks::resources::Hook;
@@ -27,7 +28,7 @@ fn plan() -> Plan {
     let mut seen = Seen::default();
     for (host, answer) in [("cp1", CP1), ("worker1", WORKER1)] {
         // The hosts of the recording ran on a machine with cgroup v1.
-        let facts = kok_tasks::facts::HostFacts { cgroup_v2: true, ..kok_tasks::facts::parse(&nonce, answer).unwrap() };
+        let facts = kok_tasks::facts::HostFacts { cgroup_v2: true, ..kok_tasks::facts::parse(&nonce, Extent::Node, answer).unwrap() };
         seen.add_facts(host, facts);
         seen.add_observations(host, parse(&nonce, &looks(&inputs).unwrap()[host], answer).unwrap());
     }

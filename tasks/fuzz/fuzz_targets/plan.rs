@@ -5,7 +5,7 @@ use std::sync::LazyLock;
 
 use kok_crds::model::Cluster;
 use kok_tasks::bundle::Bundle;
-use kok_tasks::facts;
+use kok_tasks::facts::{self, Extent};
 use kok_tasks::observe::{Looks, Nonce, parse};
 use kok_tasks::plan::{Inputs, Seen, looks, make};
 use libfuzzer_sys::fuzz_target;
@@ -22,7 +22,7 @@ fuzz_target!(|answer: &[u8]| {
     let mut seen = Seen::default();
     for host in &cluster.hosts {
         let looks = asked.get(&host.name).cloned().unwrap_or_else(Looks::default);
-        if let (Ok(facts), Ok(observations)) = (facts::parse(&nonce, answer), parse(&nonce, &looks, answer)) {
+        if let (Ok(facts), Ok(observations)) = (facts::parse(&nonce, Extent::Node, answer), parse(&nonce, &looks, answer)) {
             seen.add_facts(&host.name, facts);
             seen.add_clock_offset(&host.name, 0);
             seen.add_observations(&host.name, observations);

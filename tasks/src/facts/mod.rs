@@ -68,6 +68,15 @@ pub struct Program {
     pub rhel: &'static str,
 }
 
+/// How much is asked of a host.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Extent {
+    /// What is declared for hosts goes by: system, programs, memory, addresses, names. Rooms, mounts and ports stay empty.
+    Machine,
+    /// All of it, as whoever runs Kubernetes there has to know. The kernel's lists of sockets alone cost a host some 10 ms.
+    Node,
+}
+
 /// What is known of one host.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
 #[serde(rename_all = "camelCase")]

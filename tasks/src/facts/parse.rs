@@ -6,38 +6,50 @@ use std::net::{IpAddr, Ipv4Addr};
 use ipnet::Ipv4Net;
 
 use super::files::{self, FileLines};
-use super::{HostFacts, Interface, Route, SelinuxMode, storage};
+use super::{Extent, HostFacts, Interface, Route, SelinuxMode, storage};
 use crate::observe::{Nonce, ParseError, Section, sections, text_of};
 
-/// Reads the facts of a probe that asked for them.
+/// Reads the facts of a probe that asked for them, to this extent.
 ///
 /// # Errors
 /// [`ParseError`] naming the fact that is missing or has the wrong shape.
-pub fn parse(nonce: &Nonce, answer: &[u8]) -> Result<HostFacts, ParseError> {
+pub fn parse(nonce: &Nonce, extent: Extent, answer: &[u8]) -> Result<HostFacts, ParseError> {
     let sections = sections(nonce, answer);
     let text = |name: &str| text_of(&sections, name);
     // Comments in a host's own files may be in any encoding; nothing that we read of them is.
     let bytes = sections.iter().find(|section| section.name == "fact-files").map(|section| section.body);
     let lossy = String::from_utf8_lossy(bytes.ok_or_else(|| ParseError::new("fact-files", "missing"))?);
     let facts = of_files(&FileLines::read(&lossy))?;
-    let (mounts, listening) = of_kernel(text("fact-kernel")?);
-    let mounts = storage::mounts(&mounts);
     let machine = Some(facts.architecture.as_str()).filter(|machine| !machine.is_empty());
-    let packages = text("fact-packages")?;
+    let architecture = architecture(machine.map_or_else(|| text("fact-machine").map(str::trim), Ok)?);
+    let facts = match extent {
+        Extent::Machine => facts,
+        Extent::Node => of_node(&sections, facts)?,
+    };
     Ok(HostFacts {
-        architecture: architecture(machine.map_or_else(|| text("fact-machine").map(str::trim), Ok)?),
+        architecture,
+        interfaces: interfaces(text("fact-addresses")?),
+        commands: text("fact-commands")?.lines().filter(|line| !line.is_empty()).map(str::to_owned).collect(),
+        busy: busy(&sections),
+        jobs: jobs(&sections),
+        ..facts
+    })
+}
+
+/// What whoever runs Kubernetes on the host has to know besides.
+fn of_node(sections: &[Section<'_>], facts: HostFacts) -> Result<HostFacts, ParseError> {
+    let (mounts, listening) = of_kernel(text_of(sections, "fact-kernel")?);
+    let mounts = storage::mounts(&mounts);
+    let packages = text_of(sections, "fact-packages")?;
+    Ok(HostFacts {
         cgroup_v2: mounts.get("/sys/fs/cgroup").is_some_and(|mount| mount.kind == "cgroup2"),
         listening_ports: ports(&listening, |_| true)?,
         ports_at_all_addresses: ports(&listening, |address| address.bytes().all(|digit| digit == b'0'))?,
-        interfaces: interfaces(text("fact-addresses")?),
-        storage: storage::storage(text("fact-space")?, &mounts)?,
-        commands: text("fact-commands")?.lines().filter(|line| !line.is_empty()).map(str::to_owned).collect(),
+        storage: storage::storage(text_of(sections, "fact-space")?, &mounts)?,
         installable: packages.lines().filter_map(|line| line.strip_prefix("can ")).map(str::to_owned).collect(),
         without_package_lists: packages.lines().any(|line| line == "no-lists"),
         dpkg_interrupted: packages.lines().any(|line| line == "interrupted"),
-        unwritable: storage::unwritable(text("fact-unwritable")?),
-        busy: busy(&sections),
-        jobs: jobs(&sections),
+        unwritable: storage::unwritable(text_of(sections, "fact-unwritable")?),
         ..facts
     })
 }

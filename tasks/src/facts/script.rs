@@ -8,26 +8,32 @@ use std::fmt::Write as _;
 
 use super::files::{FILES, MACHINE};
 use super::storage::{FOLDERS, MOUNT_POINTS};
-use super::{COMMANDS, OTHER_COMMANDS, Program, TARGETS};
+use super::{COMMANDS, Extent, OTHER_COMMANDS, Program, TARGETS};
 use crate::shell::quote;
 
 /// The script. It reads files, and of commands meant for people only `ip`, `df` and, where they are active, the firewall's.
 /// Of the commands that are `needed` it says whether packages of them could be installed.
-pub(crate) fn script(needed: &BTreeSet<Program>) -> String {
+pub(crate) fn script(extent: Extent, needed: &BTreeSet<Program>) -> String {
     let mut script = format!("mark fact-files\ngrep -Ha '' {} 2>/dev/null\n", FILES.join(" "));
     // Kernels say it themselves from 6.1 on.
     let _ = writeln!(script, "mark fact-machine\n[ -e {MACHINE} ] || uname -m");
+    script.push_str("mark fact-addresses\nip addr show 2>/dev/null\n");
+    push_commands(&mut script);
+    if extent == Extent::Node {
+        push_kernel(&mut script);
+        push_space(&mut script);
+        push_packages(&mut script, needed);
+    }
+    script
+}
+
+fn push_kernel(script: &mut String) {
     let mounts = MOUNT_POINTS.join("|");
     // Of sockets those in the state LISTEN; a busy host has ten thousand in others. No line of one of these files is like one of another.
     let _ = writeln!(
         script,
         "mark fact-kernel\ngrep -hE '^[^ ]+ ({mounts}) |^ *[0-9]+: [0-9A-F]+:[0-9A-F]+ [0-9A-F]+:0000 0A ' /proc/self/mounts /proc/net/tcp /proc/net/tcp6 2>/dev/null"
     );
-    script.push_str("mark fact-addresses\nip addr show 2>/dev/null\n");
-    push_space(&mut script);
-    push_commands(&mut script);
-    push_packages(&mut script, needed);
-    script
 }
 
 /// Of a folder that does not exist yet the file system is that of the folder above it. `df` prints one line per folder, in their order.

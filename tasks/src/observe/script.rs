@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use super::look::Looks;
 use super::{BLOCK_BEGIN, BLOCK_END, STATE_DIRECTORY};
-use crate::facts;
+use crate::facts::{self, Extent};
 use crate::script::DIGESTS;
 use crate::shell::quote;
 
@@ -38,21 +38,21 @@ pub fn section_marker(nonce: &Nonce) -> String {
     format!("mark() {{ printf '\\n%s %s\\n' {} \"$*\"; }}\n", nonce.as_str())
 }
 
-/// The script that answers `looks`, with the host's facts first if `with_facts`.
+/// The script that answers `looks`, with so many of the host's facts first.
 ///
 /// Read-only but for the hashes of large files and the versions of programs, which it remembers where kokctl already has a folder of its own (the
 /// latter until the next start of the host), and for an empty file below `/run/kokctl`, by which facts tell whether `/run` can be written. It needs root.
 #[must_use]
-pub fn probe_script(nonce: &Nonce, looks: &Looks, with_facts: bool) -> String {
+pub fn probe_script(nonce: &Nonce, looks: &Looks, facts: Option<Extent>) -> String {
     let mut script = section_marker(nonce);
-    super::questions::push(&mut script, of_host(looks, with_facts), looks);
+    super::questions::push(&mut script, of_host(looks, facts), looks);
     script.push_str("mark end\n");
     script
 }
 
 /// What a host is asked by small commands, one after the other.
-fn of_host(looks: &Looks, with_facts: bool) -> String {
-    let mut script = if with_facts { facts::script(&looks.installable) } else { String::new() };
+fn of_host(looks: &Looks, facts: Option<Extent>) -> String {
+    let mut script = facts.map_or_else(String::new, |extent| facts::script(extent, &looks.installable));
     script.push_str(CLOCK);
     push_paths(&mut script, looks);
     push_files(&mut script, looks);
@@ -272,21 +272,21 @@ mod tests {
     #[test]
     fn batches_each_kind_into_one_command() {
         let looks: Looks = (0..50).map(|i| Look::File { path: format!("/etc/f{i}"), expected: None }).collect();
-        let script = probe_script(&Nonce::new([7; 16]), &looks, false);
+        let script = probe_script(&Nonce::new([7; 16]), &looks, None);
         assert_eq!(script.matches("stat -c").count(), 1);
         assert_eq!(script.matches("sha256sum").count(), 1);
     }
 
     #[test]
     fn reads_the_wall_clock_last() {
-        let script = probe_script(&Nonce::new([7; 16]), &Looks::default(), false);
+        let script = probe_script(&Nonce::new([7; 16]), &Looks::default(), None);
         assert!(script.find("/proc/timer_list") < script.find("date +%s%N") && script.contains("/proc/timer_list"), "{script}");
     }
 
     #[test]
     fn quotes_what_it_looks_at() {
         let looks: Looks = [Look::Path("/a b'; rm -rf /".to_owned())].into_iter().collect();
-        let script = probe_script(&Nonce::new([7; 16]), &looks, false);
+        let script = probe_script(&Nonce::new([7; 16]), &looks, None);
         assert!(script.contains(r"'/a b'\''; rm -rf /'"), "{script}");
     }
 }

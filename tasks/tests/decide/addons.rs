@@ -280,7 +280,7 @@ fn objects_are_read_as_the_api_has_them() {
     let asked = [name("Namespace", Some("odd"), "hello"), name("ConfigMap", None, "text"), name("Secret", Some("hello"), "key")];
     let looks: Looks = asked.iter().cloned().map(Look::AddonObject).collect();
     assert!(
-        probe_script(&nonce(), &looks, false)
+        probe_script(&nonce(), &looks, None)
             .contains(r#"{"apiVersion":"v1","kind":"Secret","metadata":{"name":"key","namespace":"hello"}}"#)
     );
     let read = |lines: &str| -> Result<Observations, ParseError> {

@@ -49,7 +49,7 @@ fn acts(folder: &Folder, operation: &Operation, shell: &[&str]) {
 
 fn looked(folder: &Folder, look: Look, shell: &[&str]) -> Observations {
     let (nonce, looks) = (Nonce::new([3; 16]), [look].into_iter().collect::<Looks>());
-    let output = run(shell, &[], &there(folder, &probe_script(&nonce, &looks, false)));
+    let output = run(shell, &[], &there(folder, &probe_script(&nonce, &looks, None)));
     parse(&nonce, &looks, &output.stdout).unwrap_or_else(|error| panic!("{error}: {output:?}"))
 }
 

@@ -137,7 +137,7 @@ fn a_running_cluster_keeps_its_bridge_and_gets_none() {
 #[test]
 fn routes_are_read_as_the_host_has_them() {
     let looks = [Look::PodNetwork(vec!["10.233.64.0/18".parse().unwrap(), "fd00:64::/112".parse().unwrap()])].into_iter().collect();
-    let script = probe_script(&nonce(), &looks, false);
+    let script = probe_script(&nonce(), &looks, None);
     assert!(script.contains("ip -4 route show root 10.233.64.0/18") && script.contains("ip -6 route show root fd00:64::/112"), "{script}");
     let mark = nonce().as_str().to_owned();
     let answer = format!(

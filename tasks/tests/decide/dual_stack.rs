@@ -308,7 +308,7 @@ fn a_host_that_listens_to_routers_goes_on() {
 #[test]
 fn ipv6_is_read_as_the_host_has_it() {
     let looks = [Look::Ipv6].into_iter().collect();
-    assert!(probe_script(&nonce(), &looks, false).contains("ip -6 route show"));
+    assert!(probe_script(&nonce(), &looks, None).contains("ip -6 route show"));
     let mark = nonce().as_str().to_owned();
     let answer = format!(
         "\n{mark} clock\n1\n1.00 1\n\n{mark} ipv6\n/proc/sys/net/ipv6/conf/all/disable_ipv6:0\n/proc/sys/net/ipv6/conf/all/accept_ra:1\n\

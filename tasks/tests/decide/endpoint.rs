@@ -60,7 +60,7 @@ fn kubeadm_asks_nothing_before_it_leads_to_an_api_server() {
     let url = "https://192.0.2.100:8443".to_owned();
     let operation = Operation::EndpointReady(EndpointReady { url: url.clone() });
     let looks: Looks = [Look::ApiEndpoint(url.clone())].into_iter().collect();
-    assert!(probe_script(&nonce(), &looks, false).contains("ask_api 'https://192.0.2.100:8443'"));
+    assert!(probe_script(&nonce(), &looks, None).contains("ask_api 'https://192.0.2.100:8443'"));
     let said = |text: &str| {
         let sections =
             [("clock", "1780000000000000000\n5.10 9.99\n"), ("kube-ready", "ok"), (&format!("kube-endpoint {url}"), text), ("end", "")];

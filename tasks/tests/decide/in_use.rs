@@ -47,8 +47,7 @@ fn of_every_certificate_it_is_known_who_has_signed_it() {
 fn no_key_is_asked_for() {
     let world = World::converged();
     for host in &world.cluster.hosts {
-        let script =
-            kok_tasks::observe::probe_script(&kok_tasks::observe::Nonce::new([7; 16]), &in_use::looks(&world.cluster, host), false);
+        let script = kok_tasks::observe::probe_script(&kok_tasks::observe::Nonce::new([7; 16]), &in_use::looks(&world.cluster, host), None);
         assert!(!script.contains(".key") && !script.contains("sa.pub") && !script.contains("cat /etc/kubernetes"), "{script}");
     }
 }

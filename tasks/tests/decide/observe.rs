@@ -5,8 +5,7 @@ mod hostile;
 use std::collections::BTreeSet;
 
 use kok_tasks::change::Verdict;
-use kok_tasks::facts;
-use kok_tasks::facts::SelinuxMode;
+use kok_tasks::facts::{self, Extent, SelinuxMode};
 use kok_tasks::observe::{
     ApiServerState, EtcdState, Firewall, ImageStore, Kind, KubernetesState, Look, Looks, ModuleState, Nonce, Observations, ParseError,
     PathState, TimeTracking, parse, probe_script, sections,
@@ -156,8 +155,11 @@ fn last_words_are_told_of_what_is_waited_for() {
 
 #[test]
 fn facts_of_a_control_plane_and_a_worker_are_read() {
-    let (bare, ready, worker) =
-        (facts::parse(&nonce(), BARE).unwrap(), facts::parse(&nonce(), READY).unwrap(), facts::parse(&nonce(), READY_WORKER).unwrap());
+    let (bare, ready, worker) = (
+        facts::parse(&nonce(), Extent::Node, BARE).unwrap(),
+        facts::parse(&nonce(), Extent::Node, READY).unwrap(),
+        facts::parse(&nonce(), Extent::Node, READY_WORKER).unwrap(),
+    );
     assert_eq!((bare.os_id.as_str(), bare.os_version.as_str(), bare.architecture.as_str()), ("debian", "12", "amd64"));
     assert_eq!((&bare.cluster, &bare.certificate_authority, &bare.listening_ports), (&None, &None, &[22].into()));
     assert_eq!((bare.hostname.as_str(), bare.processors), ("cp1", 2));
@@ -209,7 +211,7 @@ fn rocky() -> Vec<u8> {
 
 #[test]
 fn a_host_of_the_rhel_family_is_known_by_its_facts() {
-    let facts = facts::parse(&nonce(), &rocky()).unwrap();
+    let facts = facts::parse(&nonce(), Extent::Node, &rocky()).unwrap();
     assert!(facts.distribution().is_some_and(|family| family.name == "RHEL") && facts.selinux == SelinuxMode::Enforcing);
     assert_eq!((facts.os_id.as_str(), facts.os_version.as_str()), ("rocky", "9.4"));
     let seen = read(&rocky());
@@ -224,7 +226,7 @@ fn a_host_of_the_rhel_family_is_known_by_its_facts() {
         "{internal:?}"
     );
     assert!(firewalld.trusts("10.233.64.0/18") && !internal.accepts && internal.sources.is_empty());
-    assert!(facts::parse(&nonce(), BARE).unwrap().distribution().is_some_and(|family| family.name == "Debian"));
+    assert!(facts::parse(&nonce(), Extent::Node, BARE).unwrap().distribution().is_some_and(|family| family.name == "Debian"));
     // What it lacks is named by the packages of its own family, and chrony has another place there.
     let mut cluster = cluster();
     cluster.settings.host.preinstall_selinux_state = Some(kok_crds::model::SelinuxState::Permissive);
@@ -254,7 +256,7 @@ fn what_a_plan_looks_at_is_what_a_recorded_host_was_asked() {
     let (cluster, bundle) = (cluster(), bundle());
     let looks = &kok_tasks::plan::looks(&inputs(&cluster, &bundle)).unwrap()["cp1"];
     assert_eq!(looks.iter().collect::<Looks>(), *looks, "nothing is lost on the way");
-    let script = probe_script(&nonce(), looks, true);
+    let script = probe_script(&nonce(), looks, Some(Extent::Node));
     // Paths and large files together; units, and with them the processes whose versions are asked.
     for (command, count) in [("$(stat -c ", 1), ("systemctl show ", 1), ("$(sha256sum -- ", 1), ("head -q -c ", 1)] {
         assert_eq!(script.matches(command).count(), count, "{command} is not batched");

@@ -4,7 +4,7 @@ use std::fs;
 use std::os::unix::fs::{PermissionsExt as _, symlink};
 
 use kok_tasks::digest::sha256;
-use kok_tasks::facts::{self, Unwritable};
+use kok_tasks::facts::{self, Extent, HostFacts, Unwritable};
 use kok_tasks::holder::look_script;
 use kok_tasks::observe::{Kind, Look, Looks, ModuleState, Observations, PathState, Piece, parse, probe_script, section_marker};
 use kok_tasks::script::PRELUDE;
@@ -15,7 +15,7 @@ use crate::support::shell::{Folder, SHELLS, run};
 
 /// Probes with every shell; all have to see the same.
 pub(crate) fn probe(looks: &Looks) -> Observations {
-    let script = probe_script(&nonce(), looks, false);
+    let script = probe_script(&nonce(), looks, None);
     let mut seen = SHELLS.map(|shell| {
         let output = run(shell, &[], &script);
         let mut seen = parse(&nonce(), looks, &output.stdout)
@@ -58,10 +58,37 @@ fn what_an_earlier_run_left_at_work_is_named() {
     const SETUP: &str = "set -e; mount -t tmpfs tmpfs /run; mkdir -p /run/kokctl/jobs; cd /run/kokctl/jobs; : >reset.sh; : >'; rm -rf.sh'; \
                          mkfifo /run/begun; ( flock -s 9; echo >/run/begun; exec sleep 60 ) 9>/run/kokctl/lock >/dev/null & \
                          read -r begun </run/begun || :; cd /; sh; kill $!";
-    let script = section_marker(&nonce()) + &look_script("c1", 1) + &probe_script(&nonce(), &Looks::default(), true);
+    let script = section_marker(&nonce()) + &look_script("c1", 1) + &probe_script(&nonce(), &Looks::default(), Some(Extent::Node));
     let output = run(&["unshare", "--map-root-user", "--mount", "sh", "-c", SETUP], &[], &script);
-    let facts = facts::parse(&nonce(), &output.stdout).unwrap_or_else(|error| panic!("{error}: {output:?}"));
+    let facts = facts::parse(&nonce(), Extent::Node, &output.stdout).unwrap_or_else(|error| panic!("{error}: {output:?}"));
     assert!(facts.busy && facts.jobs == ["kokctl-job-reset.service"], "{:?}", facts.jobs);
+}
+
+/// Of a host without Kubernetes nobody needs to know what costs it most, and what is asked of it is what others are asked too.
+#[test]
+fn of_a_machine_less_is_gathered_and_nothing_else() {
+    let gathered = |extent| {
+        let script = probe_script(&nonce(), &Looks::default(), Some(extent));
+        let asked = script.matches("/proc/net/tcp ").count() + script.matches("df -k ").count();
+        let output = run(&["unshare", "--map-root-user", "--mount", "sh", "-c", "mount -t tmpfs tmpfs /run; exec sh"], &[], &script);
+        (asked, facts::parse(&nonce(), extent, &output.stdout).unwrap_or_else(|error| panic!("{error}: {output:?}")))
+    };
+    let ((of_machine, machine), (of_node, node)) = (gathered(Extent::Machine), gathered(Extent::Node));
+    assert_eq!((of_machine, of_node), (0, 2));
+    assert!(machine.storage.is_empty() && !node.storage.is_empty());
+    let same = HostFacts {
+        available_bytes: node.available_bytes,
+        swaps: node.swaps.clone(),
+        listening_ports: node.listening_ports.clone(),
+        ports_at_all_addresses: node.ports_at_all_addresses.clone(),
+        cgroup_v2: node.cgroup_v2,
+        storage: node.storage.clone(),
+        unwritable: node.unwritable.clone(),
+        without_package_lists: node.without_package_lists,
+        dpkg_interrupted: node.dpkg_interrupted,
+        ..machine
+    };
+    assert_eq!(same, node);
 }
 
 /// In a namespace of mounts, in which `/run` too is none of this machine's.
@@ -69,9 +96,9 @@ fn what_an_earlier_run_left_at_work_is_named() {
 fn a_folder_on_a_read_only_mount_is_named_with_that() {
     const SETUP: &str = "set -e; mount -t tmpfs tmpfs /run; mount -t tmpfs tmpfs /usr/local; mkdir /usr/local/bin; \
                          mount -t tmpfs -o ro tmpfs /usr/local/bin; exec sh";
-    let script = probe_script(&nonce(), &Looks::default(), true);
+    let script = probe_script(&nonce(), &Looks::default(), Some(Extent::Node));
     let output = run(&["unshare", "--map-root-user", "--mount", "sh", "-c", SETUP], &[], &script);
-    let facts = facts::parse(&nonce(), &output.stdout).unwrap_or_else(|error| panic!("{error}: {output:?}"));
+    let facts = facts::parse(&nonce(), Extent::Node, &output.stdout).unwrap_or_else(|error| panic!("{error}: {output:?}"));
     let bin = "/usr/local/bin".to_owned();
     assert_eq!(facts.unwritable, [Unwritable { folder: bin.clone(), mount: bin, read_only: true }]);
     assert_eq!(facts.boot_id.as_deref(), Some(std::fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap().trim()));
@@ -127,7 +154,7 @@ fn large_files_are_summed_once() {
     let (record, file) = (folder.path("hashes"), "* a b [x]");
     fs::write(folder.path(file), "large").unwrap();
     let look: Looks = [Look::LargeFile(folder.text(file))].into_iter().collect();
-    let script = probe_script(&nonce(), &look, false).replace("/var/lib/kokctl", &folder.text("."));
+    let script = probe_script(&nonce(), &look, None).replace("/var/lib/kokctl", &folder.text("."));
     let sums = || {
         SHELLS.map(|shell| {
             let seen = parse(&nonce(), &look, &run(shell, &[], &script).stdout).unwrap();
@@ -157,7 +184,7 @@ fn what_has_arrived_is_not_read_again() {
         let look: Looks = [Look::LargeFile(folder.text("file"))].into_iter().collect();
         let within = |script: &str| script.replace("/var/lib/kokctl", &folder.text("."));
         let sum = || {
-            let seen = parse(&nonce(), &look, &run(shell, &[], &within(&probe_script(&nonce(), &look, false))).stdout).unwrap();
+            let seen = parse(&nonce(), &look, &run(shell, &[], &within(&probe_script(&nonce(), &look, None))).stdout).unwrap();
             seen.paths[&folder.text("file")].present().and_then(|file| file.sha256.clone()).unwrap()
         };
         let noted = "5".repeat(64);
@@ -185,7 +212,7 @@ fn modprobe_says_whether_a_module_could_be_loaded() {
     folder.program("modprobe", "#!/bin/sh\n[ \"$*\" = '-n -q -- kok_found' ]\n");
     let looks: Looks = ["kok_found", "kok_lost"].map(|name| Look::KernelModule(name.to_owned())).into_iter().collect();
     let states = |path: &str| {
-        let output = run(SHELLS[0], &[], &format!("PATH={path}\n{}", probe_script(&nonce(), &looks, false)));
+        let output = run(SHELLS[0], &[], &format!("PATH={path}\n{}", probe_script(&nonce(), &looks, None)));
         let seen = parse(&nonce(), &looks, &output.stdout).unwrap();
         ["kok_found", "kok_lost"].map(|name| seen.modules[name])
     };
@@ -255,8 +282,8 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 48, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn every_probe_is_valid_shell(looks in prop::collection::vec(any_look(), 0..12), with_facts in any::<bool>()) {
-        let script = probe_script(&nonce(), &looks.into_iter().collect(), with_facts);
+    fn every_probe_is_valid_shell(looks in prop::collection::vec(any_look(), 0..12), facts in prop::sample::select(vec![None, Some(Extent::Machine), Some(Extent::Node)])) {
+        let script = probe_script(&nonce(), &looks.into_iter().collect(), facts);
         for shell in SHELLS {
             let output = run(shell, &["-n"], &script);
             prop_assert!(output.status.success(), "{:?}: {}\n{}", shell, String::from_utf8_lossy(&output.stderr), script);

@@ -43,7 +43,7 @@ fn what_is_shown_of_files_that_differ_has_a_limit_and_an_answer_keeps_its_own() 
     let files: Vec<String> = (0..40).map(|number| folder.text(&format!("file{number:02}"))).collect();
     files.iter().for_each(|path| fs::write(path, "x".repeat(60_000)).unwrap());
     let looks: Looks = files.iter().map(|path| Look::File { path: path.clone(), expected: Some(sha256(b"other")) }).collect();
-    let answers = SHELLS.map(|shell| run(shell, &[], &probe_script(&nonce(), &looks, false)).stdout.len());
+    let answers = SHELLS.map(|shell| run(shell, &[], &probe_script(&nonce(), &looks, None)).stdout.len());
     assert!(answers.iter().all(|bytes| *bytes <= looks.answer_limit(3, false)), "{answers:?} {}", looks.answer_limit(3, false));
     let seen = probe(&looks);
     assert_eq!(seen.contents.keys().collect::<Vec<_>>(), files.iter().take(17).collect::<Vec<_>>(), "a megabyte");

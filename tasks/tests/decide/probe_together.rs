@@ -11,7 +11,7 @@ use crate::support::shell::{Folder, SHELLS, run};
 fn probe_with_folder_and_without(folder: &Folder, looks: &Looks) -> Observations {
     let seen = SHELLS.into_iter().flat_map(|shell| {
         ["run", "no-run"].map(|run_folder| {
-            let script = probe_script(&nonce(), looks, false).replace("/run/kokctl", &folder.text(run_folder));
+            let script = probe_script(&nonce(), looks, None).replace("/run/kokctl", &folder.text(run_folder));
             let output = run(shell, &[], &script);
             let several =
                 [" contents 0 1 ", " kubeconfigs 0 1 "].iter().any(|words| String::from_utf8_lossy(&output.stdout).contains(words));
@@ -93,7 +93,7 @@ fn a_kubeconfig_without_end_hides_no_other() {
     fs::write(folder.path("2"), "client-certificate-data: QQ==\n").unwrap();
     let looks: Looks = ["1", "2"].map(|name| Look::KubeconfigCertificate(folder.text(name))).into_iter().collect();
     for shell in SHELLS {
-        let output = run(shell, &[], &probe_script(&nonce(), &looks, false).replace("/run/kokctl", &folder.text("run")));
+        let output = run(shell, &[], &probe_script(&nonce(), &looks, None).replace("/run/kokctl", &folder.text("run")));
         assert!(output.stdout.len() < 66 * 1024, "{shell:?}: {}", output.stdout.len());
         let seen = parse(&nonce(), &looks, &output.stdout).unwrap();
         assert_eq!(seen.kubeconfigs[&folder.text("1")].as_ref().map(String::len), Some(48 * 1024), "{shell:?}");

@@ -213,7 +213,7 @@ fn units() {
 fn becomes_same(resource: &Resource) {
     let looks: Looks = resource.looks().into_iter().collect();
     for shell in SHELLS {
-        let look = || parse(&nonce(), &looks, &run(shell, &[], &probe_script(&nonce(), &looks, false)).stdout).unwrap();
+        let look = || parse(&nonce(), &looks, &run(shell, &[], &probe_script(&nonce(), &looks, None)).stdout).unwrap();
         let Verdict::Differs(change) = resource.diff(&look()) else { continue };
         let output = run(shell, &[], &script_of(&resource.act(&change)));
         assert!(output.status.success(), "{shell:?}: {}", String::from_utf8_lossy(&output.stderr));

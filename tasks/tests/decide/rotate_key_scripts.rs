@@ -34,7 +34,7 @@ fn there(folder: &Folder, script: &str) -> String {
 
 fn looked(folder: &Folder, look: Look, shell: &[&str]) -> Observations {
     let (nonce, looks) = (Nonce::new([3; 16]), [look].into_iter().collect::<Looks>());
-    let output = run(shell, &[], &there(folder, &probe_script(&nonce, &looks, false)));
+    let output = run(shell, &[], &there(folder, &probe_script(&nonce, &looks, None)));
     parse(&nonce, &looks, &output.stdout).unwrap_or_else(|error| panic!("{error}: {output:?}"))
 }
 
@@ -355,7 +355,7 @@ esac
         ];
         fs::write(folder.path("secrets"), lines.join("\n") + "\n").unwrap();
         let (nonce, looks) = (Nonce::new([3; 16]), [Look::TokenSecrets].into_iter().collect::<Looks>());
-        let output = run(shell, &[], &there(&folder, &probe_script(&nonce, &looks, false)));
+        let output = run(shell, &[], &there(&folder, &probe_script(&nonce, &looks, None)));
         assert!(!String::from_utf8_lossy(&output.stdout).contains("c4n4ry"), "{shell:?}: {output:?}");
         let found = parse(&nonce, &looks, &output.stdout).unwrap().token_secrets.unwrap().unwrap();
         let expected = [("default/a.token", "k1"), ("ns/dotted", ""), ("ns/empty", ""), ("ns/odd", ""), ("ns/short", "")];

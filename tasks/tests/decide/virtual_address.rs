@@ -201,7 +201,7 @@ fn hosts_without_the_program_get_it() {
 #[test]
 fn what_is_heard_of_an_address_is_read() {
     let looks: Looks = [Look::Neighbour(ADDRESS)].into_iter().collect();
-    let script = probe_script(&nonce(), &looks, false);
+    let script = probe_script(&nonce(), &looks, None);
     assert!(script.contains("ask_neighbour 10.20.0.200"));
     for shell in SHELLS {
         assert!(run(shell, &["-n"], &script).status.success(), "{shell:?}");

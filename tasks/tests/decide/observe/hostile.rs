@@ -26,7 +26,7 @@ fn each_missing_section_is_named() {
     let fewer = |path: &str| {
         let text = String::from_utf8(READY.to_vec()).unwrap();
         let lines = text.split('\n').filter(|line| !line.starts_with(&format!("{path}:")));
-        facts::parse(&nonce(), lines.collect::<Vec<_>>().join("\n").as_bytes()).unwrap_err().section
+        facts::parse(&nonce(), Extent::Node, lines.collect::<Vec<_>>().join("\n").as_bytes()).unwrap_err().section
     };
     for path in [
         "/proc/sys/kernel/hostname",
@@ -38,7 +38,8 @@ fn each_missing_section_is_named() {
     ] {
         assert_eq!(fewer(path), path);
     }
-    let facts_and_looks = |answer: &[u8]| parse(&nonce(), &looks(), answer).err().or_else(|| facts::parse(&nonce(), answer).err());
+    let facts_and_looks =
+        |answer: &[u8]| parse(&nonce(), &looks(), answer).err().or_else(|| facts::parse(&nonce(), Extent::Node, answer).err());
     let asked = [
         "clock",
         "paths",
@@ -195,7 +196,7 @@ proptest! {
         let end = (place + drop).min(READY.len());
         let answer = [&READY[..place], noise.as_slice(), &READY[end..]].concat();
         let _ = parse(&nonce(), &looks(), &answer);
-        let _ = facts::parse(&nonce(), &answer);
+        let _ = facts::parse(&nonce(), Extent::Node, &answer);
     }
 
     /// Lines of recorded answers, exchanged, doubled, emptied, cut, or with numbers that fit nowhere.
@@ -222,7 +223,7 @@ proptest! {
         let asked = kok_tasks::plan::looks(&inputs).unwrap();
         let _ = parse(&nonce(), &asked["cp1"], &hostile);
         let seen = parse(&nonce(), &looks(), &hostile);
-        let facts = facts::parse(&nonce(), &hostile);
+        let facts = facts::parse(&nonce(), Extent::Node, &hostile);
         for error in seen.as_ref().err().into_iter().chain(facts.as_ref().err()) {
             prop_assert!(!error.section.is_empty() && error.excerpt.chars().count() <= 80);
         }

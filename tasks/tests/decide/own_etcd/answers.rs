@@ -100,7 +100,7 @@ fn each_endpoint_and_user_is_asked_for_and_told() {
     let endpoints: Looks =
         urls.iter().cloned().map(Look::EtcdEndpoint).chain(["etcd", "nobody"].map(|name| Look::Piece(Piece::User(name.into())))).collect();
     let peers: Looks = urls.iter().cloned().map(Look::EtcdPeerHealth).collect();
-    let script = probe_script(&nonce(), &peers, false);
+    let script = probe_script(&nonce(), &peers, None);
     assert!(
         urls.iter().all(|url| script.contains(&format!("ask_peer '{url}'")) || script.contains(&format!("ask_peer {url}"))),
         "{script}"
@@ -108,7 +108,7 @@ fn each_endpoint_and_user_is_asked_for_and_told() {
     let about = |number: usize| format!("etcd-peer {}", urls[number]);
     let seen = read(&peers, &[(&about(0), "healthy"), (&about(1), "connection refused")]);
     assert_eq!(seen.etcd_peers.values().collect::<Vec<_>>(), ["healthy", "connection refused"]);
-    let script = probe_script(&nonce(), &endpoints, false);
+    let script = probe_script(&nonce(), &endpoints, None);
     assert!(urls.iter().all(|url| script.contains(url)) && script.contains("accounts passwd "), "{script}");
     let first = format!("etcd-endpoint {}", urls[0]);
     let second = format!("etcd-endpoint {}", urls[1]);

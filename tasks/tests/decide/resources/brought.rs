@@ -9,7 +9,7 @@ use kok_tasks::resources::{Owner, Tree};
 /// What comes of a file that is sent, with what is said.
 pub(super) fn sent(resource: &Resource, file: &Path, shell: &[&str]) -> (bool, String) {
     let looks: Looks = resource.looks().into_iter().collect();
-    let seen = parse(&nonce(), &looks, &run(shell, &[], &probe_script(&nonce(), &looks, false)).stdout).unwrap();
+    let seen = parse(&nonce(), &looks, &run(shell, &[], &probe_script(&nonce(), &looks, None)).stdout).unwrap();
     let Verdict::Differs(change) = resource.diff(&seen) else { panic!("{resource:?} is as it should be") };
     let script = format!("( set -eu\n{}\n) <'{}'\n", script_of(&resource.act(&change)), file.display());
     let output = run(shell, &[], &script);
@@ -18,7 +18,7 @@ pub(super) fn sent(resource: &Resource, file: &Path, shell: &[&str]) -> (bool, S
 
 pub(super) fn verdict(resource: &Resource) -> Verdict {
     let looks: Looks = resource.looks().into_iter().collect();
-    resource.diff(&parse(&nonce(), &looks, &run(SHELLS[0], &[], &probe_script(&nonce(), &looks, false)).stdout).unwrap())
+    resource.diff(&parse(&nonce(), &looks, &run(SHELLS[0], &[], &probe_script(&nonce(), &looks, None)).stdout).unwrap())
 }
 
 fn because(resource: &Resource) -> String {

@@ -26,7 +26,7 @@ fn links_lead_where_they_should() {
 fn refuses(resource: &Resource, why: &str) {
     let looks: Looks = resource.looks().into_iter().collect();
     for shell in SHELLS {
-        let seen = parse(&nonce(), &looks, &run(shell, &[], &probe_script(&nonce(), &looks, false)).stdout).unwrap();
+        let seen = parse(&nonce(), &looks, &run(shell, &[], &probe_script(&nonce(), &looks, None)).stdout).unwrap();
         let Verdict::Differs(change) = resource.diff(&seen) else { panic!("{resource:?} is as it should be") };
         let output = run(shell, &[], &script_of(&resource.act(&change)));
         let said = String::from_utf8_lossy(&output.stderr).into_owned();
@@ -186,7 +186,7 @@ fn pieces_are_asked_for_together() {
         .flat_map(|name| [Piece::User((*name).to_owned()), Piece::Group((*name).to_owned()), Piece::Package((*name).to_owned())])
         .map(kok_tasks::observe::Look::Piece)
         .collect();
-    let script = probe_script(&nonce(), &looks, false);
+    let script = probe_script(&nonce(), &looks, None);
     assert_eq!((script.matches("$(grep ").count(), script.matches("getent ").count()), (1, 1));
     for shell in SHELLS {
         let seen = parse(&nonce(), &looks, &run(shell, &[], &script).stdout).unwrap();
@@ -203,7 +203,7 @@ fn users_that_no_file_has_are_asked_for() {
     let looks: Looks = users.iter().chain(&groups).cloned().map(kok_tasks::observe::Look::Piece).collect();
     let elsewhere = "getent() {\n  echo \"$*\" >&2\n  [ \"$1\" != passwd ] || echo 'somebody:x:7:7::/:/bin/sh'\n}\n";
     for shell in SHELLS {
-        let output = run(shell, &[], &format!("{elsewhere}{}", probe_script(&nonce(), &looks, false)));
+        let output = run(shell, &[], &format!("{elsewhere}{}", probe_script(&nonce(), &looks, None)));
         assert_eq!(String::from_utf8_lossy(&output.stderr), "", "{shell:?}: what it complains of is nobody's business");
         let seen = parse(&nonce(), &looks, &output.stdout).unwrap();
         let said = |piece: &Piece| seen.pieces[piece].as_str().split(':').next().unwrap_or_default().to_owned();

@@ -88,7 +88,7 @@ fn digests_of_several_files_are_noted_together() {
         let remembered = run(shell, &[], &within(&of(&folder.text("not"))));
         assert!(remembered.status.success() && !folder.path("hashes").exists(), "{shell:?}: {remembered:?}");
         assert!(run(shell, &[], &within(&of(&names[2]))).status.success());
-        let seen = parse(&nonce(), &looks, &run(shell, &[], &within(&probe_script(&nonce(), &looks, false))).stdout).unwrap();
+        let seen = parse(&nonce(), &looks, &run(shell, &[], &within(&probe_script(&nonce(), &looks, None))).stdout).unwrap();
         let sums = names.map(|name| seen.paths[&name].present().and_then(|file| file.sha256.clone()).unwrap());
         assert_eq!(sums, noted, "{shell:?}");
     }

@@ -29,7 +29,7 @@ const LINE: &str = "data /etc/a\\040b tmpfs size=1m,noexec 0 0";
 fn verdict(setup: &str, act: Option<&str>, mount: &Resource) -> (Verdict, String) {
     let looks: Looks = mount.looks().into_iter().collect();
     let act = act.map(|script| format!("( set -eu\n{script}\n) || exit 1\n")).unwrap_or_default();
-    let script = format!("{setup}\n{act}{}", probe_script(&nonce(), &looks, false));
+    let script = format!("{setup}\n{act}{}", probe_script(&nonce(), &looks, None));
     let output = run(&["unshare", "--map-root-user", "--mount", "sh", "-c", NAMESPACE], &[], &script);
     let said = String::from_utf8_lossy(&output.stderr).into_owned();
     let seen = parse(&nonce(), &looks, &output.stdout).unwrap_or_else(|error| panic!("{error}: {said}"));
