@@ -12,7 +12,7 @@ use super::sum_of;
 use crate::clock::Clock;
 
 /// Smaller ones are hashed sooner than anything is looked up.
-const LEAST: u64 = 4 << 20;
+const LEAST: u64 = 1 << 20;
 
 /// What is changed so soon before it is read may be changed again within the same tick of the file system's clock.
 const SETTLED_NANOSECONDS: i128 = 2_000_000_000;

@@ -12,7 +12,7 @@ use super::refusal::Refusal;
 use super::select::Selection;
 use crate::facts::{HostFacts, INDISPENSABLE};
 use crate::list::hooks;
-use crate::list::resources::{HostPlace, draft, with_archives};
+use crate::list::resources::{HostPlace, Templates, draft, with_archives};
 use crate::observe::Looks;
 
 /// What a first probe of each host of a fleet has to look at.
@@ -21,7 +21,7 @@ use crate::observe::Looks;
 /// [`Refusal`] where what is declared can't be, whatever the hosts are.
 pub fn fleet_looks(cluster: &Cluster) -> Result<BTreeMap<String, Looks>, Vec<Refusal>> {
     let mut looks: BTreeMap<String, Looks> = BTreeMap::new();
-    for draft in drafts(cluster, &Seen::default(), &HostFacts::expected())? {
+    for draft in drafts(cluster, &Seen::default(), (&HostFacts::expected(), &Templates::of(cluster)))? {
         for step in draft.steps() {
             looks.entry(step.host.clone()).or_default().extend(step.looks());
         }
@@ -41,8 +41,8 @@ pub fn fleet(cluster: &Cluster, seen: &Seen, selection: &Selection) -> Result<Ma
     if !refusals.is_empty() {
         return Err(refusals);
     }
-    let expected = HostFacts::expected();
-    let drafts = drafts(cluster, seen, &expected)?;
+    let (expected, templates) = (HostFacts::expected(), Templates::of(cluster));
+    let drafts = drafts(cluster, seen, (&expected, &templates))?;
     let twice = with_archives(cluster, drafts.iter().flat_map(|draft| draft.steps()));
     if !twice.is_empty() {
         return Err(twice);
@@ -63,11 +63,17 @@ pub fn fleet(cluster: &Cluster, seen: &Seen, selection: &Selection) -> Result<Ma
     Ok(making)
 }
 
-fn drafts<'a>(cluster: &'a Cluster, seen: &'a Seen, expected: &'a HostFacts) -> Result<Vec<super::draft::Draft<'a>>, Vec<Refusal>> {
+/// What is declared for each host, from what is expected of a host that nobody has asked, and templates.
+fn drafts<'a>(
+    cluster: &'a Cluster,
+    seen: &'a Seen,
+    (expected, templates): (&'a HostFacts, &'a Templates<'a>),
+) -> Result<Vec<super::draft::Draft<'a>>, Vec<Refusal>> {
     let (mut drafts, mut refusals) = (Vec::new(), Vec::new());
     for host in &cluster.hosts {
         let known = seen.facts(&host.name);
-        let place = HostPlace { cluster, host, facts: known.unwrap_or(expected), is_known: known.is_some(), environment: Vec::new() };
+        let (facts, is_known) = (known.unwrap_or(expected), known.is_some());
+        let place = HostPlace { cluster, host, facts, is_known, environment: Vec::new(), templates };
         let mut hooks = super::draft::Draft::new(&host.name, hooks::NAME);
         match draft(&place).and_then(|draft| hooks::of_fleet(cluster, &host.name, &mut hooks).map(|()| [draft, hooks])) {
             Ok(both) => drafts.extend(both),

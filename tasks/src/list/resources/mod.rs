@@ -16,6 +16,7 @@ use crate::plan::{Draft, HostView, Refusal, StepId};
 use crate::resources::{MANAGED, Managed, Resource};
 
 pub(crate) use conflict::{with_archives, with_ours};
+pub(crate) use render::Templates;
 
 const NAME: &str = "resources";
 
@@ -31,13 +32,17 @@ pub(crate) struct HostPlace<'a> {
     pub(crate) is_known: bool,
     /// Variables of the proxy for the package manager.
     pub(crate) environment: Vec<(String, String)>,
+    /// Templates that are parsed already; any other is parsed where it is filled.
+    pub(crate) templates: &'a Templates<'a>,
 }
 
 fn plan(view: &HostView<'_>, draft: &mut Draft<'_>) -> Result<(), Refusal> {
     let environment = proxy::environment(view).into_iter().map(|(name, value)| (name.to_owned(), value)).collect();
     let is_known = view.seen.facts(&view.host.name).is_some();
     managed(view, draft);
-    let mounts = declare(&HostPlace { cluster: view.cluster(), host: view.host, facts: view.facts, is_known, environment }, draft)?;
+    let templates = Templates::default();
+    let place = HostPlace { cluster: view.cluster(), host: view.host, facts: view.facts, is_known, environment, templates: &templates };
+    let mounts = declare(&place, draft)?;
     for step in &mounts {
         swap::before_mounts(view, draft, step);
     }

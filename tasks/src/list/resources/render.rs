@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use kok_crds::model::{HostResource, LocalFile};
+use kok_crds::model::{Cluster, Content, HostResource, LocalFile, Wish};
 use minijinja::{AutoEscape, Environment, Error, ErrorKind, UndefinedBehavior};
 use serde_json::{Value as Json, json};
 
@@ -10,22 +10,49 @@ use super::HostPlace;
 use crate::facts::{HostFacts, Interface, SelinuxMode};
 use crate::plan::Refusal;
 
+/// Templates that have been parsed, each once for all hosts for which it is filled.
+#[derive(Default)]
+pub(crate) struct Templates<'a>(Environment<'a>);
+
+impl<'a> Templates<'a> {
+    /// Those of what is declared. What can't be parsed is left out: whoever fills it says where it is wrong.
+    pub(crate) fn of(cluster: &'a Cluster) -> Self {
+        let Ok(mut environment) = environment() else { return Self::default() };
+        for entry in &cluster.resources.entries {
+            if let Wish::File { content: Content::Template(LocalFile { text: Some(text), .. }), .. } = &entry.wish {
+                // Its text is its name: paths mean another file in each file that names them.
+                let _ = environment.add_template(text.expose(), text.expose());
+            }
+        }
+        Self(environment)
+    }
+}
+
+fn environment<'a>() -> Result<Environment<'a>, Error> {
+    let mut environment = Environment::new();
+    environment.set_undefined_behavior(UndefinedBehavior::Strict);
+    environment.set_auto_escape_callback(|_| AutoEscape::None);
+    // As Ansible has it: the line of a `{% … %}` is none of the file's.
+    environment.set_syntax(environment.syntax().to_builder().keep_trailing_newline(true).trim_blocks(true).build()?);
+    Ok(environment)
+}
+
 /// What a template makes of a host. Nothing where the host was not asked yet, and the template needs a fact of it.
 ///
 /// # Errors
 /// [`Refusal`] with the entry, the line of the template, the host, and what is missing.
 pub(super) fn render(place: &HostPlace<'_>, entry: &HostResource, file: &LocalFile, text: &str) -> Result<Option<String>, Refusal> {
-    let mut environment = Environment::new();
-    environment.set_undefined_behavior(UndefinedBehavior::Strict);
-    environment.set_auto_escape_callback(|_| AutoEscape::None);
     let wrong = |error: &Error| failed(place, entry, file, error);
-    // As Ansible has it: the line of a `{% … %}` is none of the file's.
-    let syntax = environment.syntax().to_builder().keep_trailing_newline(true).trim_blocks(true).build();
-    environment
-        .set_syntax(syntax.map_err(|error| wrong(&error).because(words(&error)).hint("this is a defect of kokctl; please report it"))?);
-    let template = environment
-        .template_from_named_str(&file.path, text)
-        .map_err(|error| wrong(&error).because(words(&error)).hint("mend the template"))?;
+    let own;
+    let parsed = match place.templates.0.get_template(text) {
+        Err(_) => {
+            own =
+                environment().map_err(|error| wrong(&error).because(words(&error)).hint("this is a defect of kokctl; please report it"))?;
+            own.template_from_named_str(&file.path, text)
+        }
+        known => known,
+    };
+    let template = parsed.map_err(|error| wrong(&error).because(words(&error)).hint("mend the template"))?;
     // Of a thousand hosts each would list all others for each of its files.
     let values = values(place, template.undeclared_variables(false).contains("hosts"));
     match template.render(minijinja::value::Serde(&values)) {
