@@ -14,6 +14,7 @@ use crate::facts::HostFacts;
 use crate::gate::{Disruption, Need};
 use crate::given::Given;
 use crate::list::kubeadm_configuration::Configurations;
+use crate::list::resources::Templates;
 use crate::membership::Membership;
 use crate::observe::{ApiServerState, KubernetesState, Observations};
 use crate::resources::Resource;
@@ -51,6 +52,8 @@ pub struct HostView<'a> {
     pub cluster_id: Option<&'a str>,
     /// What was made for the host that several tasks ask for.
     pub configurations: &'a Configurations,
+    /// Templates of the user's, parsed once for all hosts.
+    pub(crate) templates: &'a Templates<'a>,
 }
 
 impl<'a> HostView<'a> {

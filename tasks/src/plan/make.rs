@@ -22,7 +22,7 @@ use crate::holder::Standing;
 use crate::list::TASKS;
 use crate::list::host::{claim, cluster_id};
 use crate::list::kubeadm_configuration::Configurations;
-use crate::list::resources::with_ours;
+use crate::list::resources::{Templates, with_ours};
 use crate::list::{packages, trust};
 use crate::observe::{Looks, Observations};
 use crate::preconditions;
@@ -207,6 +207,7 @@ pub(super) fn drafts<'a>(inputs: &'a Inputs<'a>, seen: &'a Seen, expected: &'a H
         return Err(older);
     }
     let (mut drafts, mut refusals) = (Vec::new(), Vec::new());
+    let templates = Templates::of(inputs.cluster);
     // Once for all hosts, for each of them may have it.
     let cluster_id = cluster_id(inputs, seen);
     let cluster_id = cluster_id.as_deref();
@@ -214,7 +215,7 @@ pub(super) fn drafts<'a>(inputs: &'a Inputs<'a>, seen: &'a Seen, expected: &'a H
     for task in TASKS {
         for (host, configurations) in inputs.cluster.hosts.iter().zip(&configurations) {
             let facts = seen.facts(&host.name).unwrap_or(expected);
-            let view = HostView { inputs, host, seen, facts, cluster_id, configurations };
+            let view = HostView { inputs, host, seen, facts, cluster_id, configurations, templates: &templates };
             let mut draft = Draft::new(&host.name, task.name);
             match (task.plan)(&view, &mut draft) {
                 Ok(()) => drafts.push(draft),

@@ -12,6 +12,7 @@ use crate::completed::completed;
 use crate::facts::HostFacts;
 use crate::list::kubeadm_configuration::Configurations;
 use crate::list::renew;
+use crate::list::resources::Templates;
 use crate::observe::Looks;
 use crate::preconditions;
 use crate::renewal::Renewal;
@@ -50,12 +51,12 @@ pub(super) fn of_hosts(
 ) -> Result<Making, Vec<Refusal>> {
     let cluster = &*completed(cluster, seen);
     let inputs = Inputs { cluster, bundle: &NO_BUNDLE, token_id: "", new_cluster_id: "", now_seconds, prune: false };
-    let expected = HostFacts::expected();
+    let (expected, templates) = (HostFacts::expected(), &Templates::of(cluster));
     let (mut plan, mut edges) = (Plan::default(), Vec::new());
     for host in cluster.hosts.iter().filter(|host| is_meant(host)) {
         let facts = seen.facts(&host.name).unwrap_or(&expected);
         let configurations = &Configurations::default();
-        let view = HostView { inputs: &inputs, host, seen, facts, cluster_id: None, configurations };
+        let view = HostView { inputs: &inputs, host, seen, facts, cluster_id: None, configurations, templates };
         for draft in drafts(&view).map_err(|refusal| vec![refusal])? {
             edges.extend(enter(&mut plan, draft).map_err(|refusal| vec![refusal])?);
         }

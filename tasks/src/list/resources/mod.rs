@@ -40,8 +40,7 @@ fn plan(view: &HostView<'_>, draft: &mut Draft<'_>) -> Result<(), Refusal> {
     let environment = proxy::environment(view).into_iter().map(|(name, value)| (name.to_owned(), value)).collect();
     let is_known = view.seen.facts(&view.host.name).is_some();
     managed(view, draft);
-    let templates = Templates::default();
-    let place = HostPlace { cluster: view.cluster(), host: view.host, facts: view.facts, is_known, environment, templates: &templates };
+    let place = HostPlace { cluster: view.cluster(), host: view.host, facts: view.facts, is_known, environment, templates: view.templates };
     let mounts = declare(&place, draft)?;
     for step in &mounts {
         swap::before_mounts(view, draft, step);

@@ -14,6 +14,13 @@ use crate::plan::Refusal;
 #[derive(Default)]
 pub(crate) struct Templates<'a>(Environment<'a>);
 
+impl std::fmt::Debug for Templates<'_> {
+    /// What stands in them may be secret.
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Templates")
+    }
+}
+
 impl<'a> Templates<'a> {
     /// Those of what is declared. What can't be parsed is left out: whoever fills it says where it is wrong.
     pub(crate) fn of(cluster: &'a Cluster) -> Self {
