@@ -200,7 +200,7 @@ fn is_whole(lab: &Lab, kokctl: &Kokctl<'_>) {
     endpoint::survives_any_host(lab);
     assert_eq!(stored(lab, "cp1"), KEYS);
     // A node that could not say anything for a while, as each of them now, is counted out with its pods.
-    kubectl(lab, "wait -n kube-system --for=condition=Available --timeout=90s deployment/coredns");
+    kubectl(lab, "-n kube-system rollout status deployment/coredns --timeout=90s");
     kokctl.has_nothing_to_do();
 }
 

@@ -126,7 +126,7 @@ fn one_control_plane_and_a_worker_with_a_pause() {
     watch.end();
     kubectl(&lab, "wait --for=condition=Available --timeout=60s deployment/stays");
     // Its pods were moved with the worker's, and a node whose kubelet has begun a moment ago may be counted out once more.
-    kubectl(&lab, "wait -n kube-system --for=condition=Available --timeout=60s deployment/coredns");
+    kubectl(&lab, "-n kube-system rollout status deployment/coredns --timeout=60s");
     kokctl.has_nothing_to_do();
     assert_complete(&lab, NEW);
     kubeadm::finds_nothing(&lab.host("cp1").unwrap(), NEW);

@@ -49,7 +49,7 @@ fn two_minor_versions_at_once_drain_workers_once() {
         assert_eq!(drains(&kokctl, worker), 1, "{worker} is drained once");
     }
     kubectl(&lab, "wait --for=condition=Available --timeout=60s deployment/stays");
-    kubectl(&lab, "wait -n kube-system --for=condition=Available --timeout=60s deployment/coredns");
+    kubectl(&lab, "-n kube-system rollout status deployment/coredns --timeout=60s");
     kokctl.has_nothing_to_do();
     assert_complete(&lab, NEW);
     kubeadm::finds_nothing(&lab.host("cp1").unwrap(), NEW);
